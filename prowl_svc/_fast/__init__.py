@@ -1,0 +1,1 @@
+"""Compiled hot paths, each with an interpreted twin or a reference."""

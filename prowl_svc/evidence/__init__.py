@@ -1,0 +1,1 @@
+"""What an agent says of itself: pushed status, native files, logs, sessions."""

@@ -1,0 +1,1 @@
+"""Per-pane multicast stream with bounded queues."""

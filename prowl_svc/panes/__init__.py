@@ -1,0 +1,1 @@
+"""Where panes come from, and the registry that names them."""

@@ -1,0 +1,1 @@
+"""Foreground job to agent."""

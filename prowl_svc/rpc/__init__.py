@@ -1,0 +1,1 @@
+"""Thin servicers: decode, call one room, encode."""

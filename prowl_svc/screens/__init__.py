@@ -1,0 +1,1 @@
+"""Screen to (state, rule id), one file per agent."""

@@ -1,0 +1,1 @@
+"""Signals, epochs, waits and dispatch receipts."""

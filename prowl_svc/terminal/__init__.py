@@ -1,0 +1,1 @@
+"""Bytes to active screen, side channels, answers and keyboard encoding."""
