@@ -1,0 +1,1 @@
+"""Generated from the public contract; see proto/."""
