@@ -1,0 +1,198 @@
+"""Per-pane multicast of encoded events: bounded observers, shared bytes, explicit overflow (signals.md §1).
+
+The hub knows bytes and plain values. An event is encoded once; every observer holds a reference to the same bytes.
+What an observer has not taken yet is handed over joined, since a message costs far more than a byte.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from prowl_svc.model.observation import Closed, ObserveEvent, Snapshot
+
+__all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow"]
+
+CAPACITY = 64
+JOIN_LIMIT = 32 * 1024
+_MEMO_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """Why a stream broke off: the revision of the first event it lost and the pane's current one."""
+
+    first_lost: int
+    current: int
+
+
+class _Topic:
+    """The observers of one pane, the number of its last published event, and the joins of recent ranges."""
+
+    __slots__ = ("__weakref__", "joins", "observers", "revision", "sequence", "snapshot")
+
+    def __init__(self) -> None:
+        self.observers: dict[Observer, None] = {}
+        self.sequence = 0
+        self.revision = 0
+        self.joins: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+        self.snapshot: tuple[Snapshot, bytes] | None = None
+
+
+class Observer:
+    """One subscription: an async iterator of joined batches of encoded events, to be closed in a ``finally``.
+
+    Iteration ends after the closing event, after an overflow, or when the service stops; ``overflow`` and
+    ``interrupted`` then tell which. One task reads an observer.
+    """
+
+    __slots__ = ("_end", "_first", "_interrupted", "_lost", "_pending", "_topic", "_waiter")
+
+    def __init__(self, topic: _Topic, *chunks: bytes, end: bool = False) -> None:
+        self._topic = topic
+        self._pending: deque[bytes] = deque(chunks)
+        # The number of the oldest pending event; the snapshot stands where the last event before it stood.
+        self._first = topic.sequence
+        self._lost: int | None = None
+        self._interrupted = False
+        self._end = end
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def overflow(self) -> Overflow | None:
+        """What was lost, once an event did not fit; the pane's current revision is read when asked."""
+        return None if self._lost is None else Overflow(self._lost, self._topic.revision)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the service ended the stream while the pane was still open."""
+        return self._interrupted
+
+    @property
+    def undelivered(self) -> int:
+        """How many events wait to be taken."""
+        return len(self._pending)
+
+    def __aiter__(self) -> "Observer":
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the pending events as one message body of at most about 32 KiB, waiting for the first."""
+        while not self._pending:
+            if self._end:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._take()
+
+    def close(self) -> None:
+        """Leave the pane and let go of what is held; closing twice is harmless."""
+        self._pending.clear()
+        self._finish()
+
+    def _take(self) -> bytes:
+        pending, first = self._pending, self._first
+        head = pending.popleft()
+        chunks, size = [head], len(head)
+        while pending and size + len(pending[0]) <= JOIN_LIMIT:
+            size += len(pending[0])
+            chunks.append(pending.popleft())
+        self._first += len(chunks)
+        return head if len(chunks) == 1 else self._joined(first, chunks)
+
+    def _joined(self, first: int, chunks: list[bytes]) -> bytes:
+        # Observers of one pane hold the same events in the same order, so a range of numbers names the bytes; only
+        # the snapshot in front may be another, which its identity tells.
+        joins = self._topic.joins
+        key = (first, len(chunks))
+        held = joins.get(key)
+        if held is None or held[0] is not chunks[0]:
+            if len(joins) >= _MEMO_LIMIT:
+                joins.clear()
+            held = joins[key] = (chunks[0], b"".join(chunks))
+        return held[1]
+
+    def _put(self, chunk: bytes, revision: int, capacity: int) -> None:
+        if len(self._pending) >= capacity:
+            self._lost = revision
+            self._finish()
+        else:
+            self._pending.append(chunk)
+            self._wake()
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        self._finish()
+
+    def _finish(self) -> None:
+        self._end = True
+        self._topic.observers.pop(self, None)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Hub:
+    """Gives each observer of a pane every event of that pane, once, in order, or tells it that one was lost.
+
+    ``encode`` turns an event into a tagged, length-prefixed element of the message's repeated events field, so that
+    joined chunks are a valid message. ``capacity`` is how many events may wait for one observer (at least 1).
+    All methods run on the owner's loop and none of them waits.
+    """
+
+    def __init__(self, encode: Callable[[ObserveEvent], bytes], capacity: int = CAPACITY) -> None:
+        self._encode = encode
+        self._capacity = max(1, capacity)
+        # A topic lives as long as an observer holds it, even one that overflowed and still delivers.
+        self._topics: WeakValueDictionary[str, _Topic] = WeakValueDictionary()
+
+    def subscribe(self, surface: str, snapshot: Snapshot) -> Observer:
+        """Register an observer of ``surface`` that starts with ``snapshot``, which must be the owner's present view."""
+        topic = self._topics.get(surface)
+        if topic is None:
+            topic = self._topics[surface] = _Topic()
+        topic.revision = snapshot.revision
+        if topic.snapshot is None or topic.snapshot[0] != snapshot:
+            topic.snapshot = (snapshot, self._encode(snapshot))
+        observer = Observer(topic, topic.snapshot[1])
+        topic.observers[observer] = None
+        return observer
+
+    def absent(self) -> Observer:
+        """Return the finite stream of a pane that is not live: an empty snapshot at revision 0, then closed."""
+        empty = Snapshot(agent=None, latest_signal=None, revision=0)
+        return Observer(_Topic(), self._encode(empty), self._encode(Closed(0)), end=True)
+
+    def publish(self, surface: str, event: ObserveEvent) -> None:
+        """Hand ``event`` to every observer of ``surface``; a ``Closed`` event is the last one and ends the streams."""
+        topic = self._topics.get(surface)
+        if topic is None:
+            return
+        topic.revision = event.revision
+        if topic.observers:
+            topic.sequence += 1
+            chunk = self._encode(event)
+            for observer in tuple(topic.observers):
+                observer._put(chunk, event.revision, self._capacity)
+        if isinstance(event, Closed):
+            for observer in tuple(topic.observers):
+                observer._finish()
+            self._topics.pop(surface, None)
+
+    def end_all(self) -> None:
+        """End every stream after what it holds, as the service stops; observers then read ``interrupted``."""
+        for topic in list(self._topics.values()):
+            for observer in tuple(topic.observers):
+                observer._interrupt()
+
+    def subscriber_count(self, surface: str) -> int:
+        """Return how many observers of ``surface`` would get its next event."""
+        topic = self._topics.get(surface)
+        return len(topic.observers) if topic is not None else 0
