@@ -105,7 +105,10 @@ class Bell(SideEvent):
 
 @dataclass(frozen=True, slots=True)
 class ModeChange(SideEvent):
-    """A DEC private mode was set or reset (alternate screen, focus reporting, bracketed paste, sync …)."""
+    """A DEC private mode was set or reset (alternate screen, focus reporting, bracketed paste, sync …).
+
+    There is one for every mode number that a program sets or resets, known or not, changed or not.
+    """
 
     mode: int
     on: bool

@@ -75,7 +75,7 @@ class NotificationChunks:
             except (binascii.Error, ValueError):
                 payload = b""
         name = keys.get(b"i", b"")[:128]
-        title, body = self._open.pop(name, None) or (bytearray(), bytearray())
+        title, body = self._open.pop(name, (bytearray(), bytearray()))
         target = {b"title": title, b"body": body}.get(kind)
         if target is not None:
             target += payload[: _MAX_NOTIFICATION - len(target)]

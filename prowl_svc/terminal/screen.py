@@ -54,6 +54,11 @@ class Screen(Protocol):
         """Tell whether DEC private mode ``number`` is set."""
         ...
 
+    @property
+    def kitty_flags(self) -> int:
+        """The kitty keyboard flags in force on the screen in use, 0 to 31 (for the key encoder)."""
+        ...
+
     def feed(self, data: bytes) -> list[SideEvent]:
         """Take bytes; return the side-channel events that completed in them, in stream order."""
         ...
