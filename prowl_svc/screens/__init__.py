@@ -1,1 +1,1 @@
-"""Screen to (state, rule id), one file per agent."""
+"""Screen to (state, rule id): one file per agent over shared region helpers (detection.md §2)."""
