@@ -13,7 +13,6 @@ __all__ = [
     "Closed",
     "Confidence",
     "ObserveEvent",
-    "Project",
     "Removed",
     "SessionConfidence",
     "SessionRef",
@@ -48,20 +47,12 @@ class SessionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
-    """The project an agent works on, from its working directory: folder name, git branch if any, path."""
-
-    name: str
-    branch: str | None
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
 class AgentEntry:
     """The roster row of a detected agent (signals.md §7.4); two equal entries are one and the same news.
 
-    ``last_changed_at`` is wall-clock nanoseconds of the last change of the display status. ``outstanding`` tells that
-    the state decision knows of open work, which vetoes idle waits (signals.md §3.4).
+    ``last_changed_at`` is wall-clock nanoseconds of the last change of the display status, or of its acknowledgement.
+    ``outstanding`` tells that the state decision knows of open work, which vetoes idle waits (signals.md §3.4).
+    ``icon`` is the matched process name.
     """
 
     agent: Agent
@@ -75,7 +66,7 @@ class AgentEntry:
     outstanding: bool = False
     session: SessionRef | None = None
     title: str = ""
-    project: Project | None = None
+    icon: str = ""
 
 
 class SignalKind(StrEnum):
