@@ -89,7 +89,7 @@ def test_known_modes_have_a_value() -> None:
     ],
 )
 def test_colours(body: bytes, end: bytes, expected: bytes) -> None:
-    """Colour queries are answered from the fixed palette, terminated as they were asked; the clipboard is never read."""
+    """Colour queries get the fixed palette with the terminator they used; the clipboard is never read."""
     assert expected == osc_answer(body, end)
 
 
