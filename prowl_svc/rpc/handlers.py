@@ -1,0 +1,96 @@
+"""Binds servicers to the contract: one wrapper maps errors for every method, and Observe may send bytes as they are."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.rpc.errors import abort
+
+__all__ = ["service_handler"]
+
+log = logging.getLogger("prowl.rpc")
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+def service_handler(
+    service: ServiceDescriptor, servicer: object, encoded: Collection[str] = ()
+) -> grpc.GenericRpcHandler:
+    """Return the handler of ``service``: each method calls the servicer's method of the same name.
+
+    A method that the servicer lacks answers UNIMPLEMENTED with reason NOT_IMPLEMENTED. Responses of the methods named
+    in ``encoded`` are bytes already. A ProwlError ends the call with its status; anything else is logged without its
+    text and ends it with INTERNAL.
+    """
+    handlers = {
+        method.name: _handler(method, getattr(servicer, method.name, None), method.name in encoded)
+        for method in service.methods
+    }
+    return grpc.method_handlers_generic_handler(service.full_name, handlers)
+
+
+def _handler(method: MethodDescriptor, call: Callable[..., Any] | None, encoded: bool) -> Any:
+    streams = method.server_streaming
+    behaviour = _streaming(method, call) if streams else _unary(method, call)
+    make = {
+        (False, False): grpc.unary_unary_rpc_method_handler,
+        (False, True): grpc.unary_stream_rpc_method_handler,
+        (True, False): grpc.stream_unary_rpc_method_handler,
+        (True, True): grpc.stream_stream_rpc_method_handler,
+    }[method.client_streaming, streams]
+    return make(
+        behaviour,
+        request_deserializer=GetMessageClass(method.input_type).FromString,
+        response_serializer=None if encoded else _serialize,
+    )
+
+
+def _serialize(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
+def _unary(method: MethodDescriptor, call: Callable[..., Any] | None) -> Callable[[Any, Context], Any]:
+    async def behaviour(request: Any, context: Context) -> Any:
+        try:
+            if call is None:
+                raise _missing(method)
+            return await call(request, context)
+        except Exception as error:
+            await _fail(method, context, error)
+
+    return behaviour
+
+
+def _streaming(
+    method: MethodDescriptor, call: Callable[..., Any] | None
+) -> Callable[[Any, Context], AsyncIterator[Any]]:
+    async def behaviour(request: Any, context: Context) -> AsyncIterator[Any]:
+        try:
+            if call is None:
+                raise _missing(method)
+            async for response in call(request, context):
+                yield response
+        except Exception as error:
+            await _fail(method, context, error)
+
+    return behaviour
+
+
+async def _fail(method: MethodDescriptor, context: Context, error: Exception) -> None:
+    if isinstance(error, ProwlError):
+        await abort(context, error)
+    if isinstance(error, (grpc.aio.AbortError, grpc.aio.BaseError, asyncio.CancelledError)):
+        raise error
+    # Only the type: an exception's text may hold screen text or a path of the user's.
+    log.error("call failed", extra={"fields": {"method": method.name, "error": type(error).__name__}}, exc_info=error)
+    await context.abort(grpc.StatusCode.INTERNAL, f"{method.name} failed inside the service; its log says more.")
+
+
+def _missing(method: MethodDescriptor) -> ProwlError:
+    return ProwlError(Code.NOT_IMPLEMENTED, f"{method.name} is not available in this version of the service.")
