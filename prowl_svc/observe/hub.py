@@ -196,3 +196,8 @@ class Hub:
         """Return how many observers of ``surface`` would get its next event."""
         topic = self._topics.get(surface)
         return len(topic.observers) if topic is not None else 0
+
+    @property
+    def observer_count(self) -> int:
+        """How many observers there are on all panes together."""
+        return sum(len(topic.observers) for topic in self._topics.values())
