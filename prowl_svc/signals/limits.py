@@ -79,7 +79,7 @@ def check_signal(
         check_text("origin", claimed_origin, MAX_NAME)
 
 
-def check_hook(token: str, runtime: str, native_event: str, cwd: str, session_id: str, detail: str | None) -> None:
+def check_hook(*, token: str, runtime: str, native_event: str, cwd: str, session_id: str, detail: str | None) -> None:
     """Refuse a malformed native hook envelope, with one message for all its fields (signals.md §5.1, §5.4)."""
     try:
         check_text("runtime", runtime, MAX_NAME)

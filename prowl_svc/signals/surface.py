@@ -134,7 +134,7 @@ class SurfaceRecord:
     latest_binding: Binding | None = None
     latest_current: Signal | None = None
     active_terminal: Signal | None = None
-    channels: Mapping[str, Channel] = NO_CHANNELS
+    channels: Mapping[str, Channel] = field(default_factory=lambda: NO_CHANNELS)
     generation: Generation | None = None
     session: str | None = None
     detector_session: str | None = None
