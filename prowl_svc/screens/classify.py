@@ -102,7 +102,7 @@ def _try(frame: Frame, rule: Rule) -> Tried:
     if rule.needs & ~frame.glyphs:
         return Tried(rule.id, rule.state, False, "none of its glyphs is on the screen")
     name = describe(rule.region)
-    span = frame.span(rule.region)
+    span = frame.fact(rule.region)
     if not span:
         return Tried(rule.id, rule.state, False, f"the region is not on this screen: {name}")
     region = RegionRows(name, frame.start + span.start, frame.start + span.stop - 1)

@@ -1,10 +1,13 @@
 """A screen as rules see it: rows plus the facts that rules ask for again and again, each computed once."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from prowl_svc._fast.rows import lower, scan, squeeze
 
 __all__ = ["Frame", "Region"]
+
+T = TypeVar("T")
 
 
 class Frame:
@@ -13,16 +16,16 @@ class Frame:
     Row numbers count from 0 within the frame; ``start`` is where the frame begins on the screen. Rows are spans of
     ``range``. What the scan found, one entry a row: ``trimmed`` (blank space cut on both sides), ``heads`` (first
     scalar, blank rows a space), ``kinds`` (letters of ``Kind``), ``indents`` (leading U+0020, at most 255), ``masks``
-    (bits of ``Glyph``). ``nonblank`` are the numbers of the rows that hold something, ``glyphs`` the union of the masks.
+    (bits of ``Glyph``). ``nonblank`` are the numbers of the rows that hold something, ``glyphs`` is the union of masks.
 
     ``heads`` and ``kinds`` are strings, so that ``heads.rfind("❯")`` is the last row that starts with a prompt and
     ``kinds.count(Kind.BRAILLE)`` the number of braille-led rows, without a loop.
     """
 
     __slots__ = (
+        "_facts",
         "_lower",
         "_said",
-        "_spans",
         "_text",
         "end",
         "glyphs",
@@ -51,7 +54,7 @@ class Frame:
         ) = scan(listed, budget)
         self.rows: list[str] = listed[self.start :] if self.start else listed
         self.end = len(self.trimmed)
-        self._spans: dict[Region, range] = {}
+        self._facts: dict[Callable[[Frame], Any], Any] = {}
         self._said: dict[tuple[int, int], str] = {}
         self._text: str | None = None
         self._lower: str | None = None
@@ -70,12 +73,12 @@ class Frame:
             self._lower = lower(self.text)
         return self._lower
 
-    def span(self, region: "Region") -> range:
-        """Return the rows that ``region`` chooses, computed once a frame."""
-        found = self._spans.get(region)
-        if found is None:
-            found = self._spans[region] = region(self)
-        return found
+    def fact(self, find: "Callable[[Frame], T]") -> T:
+        """Return ``find(frame)``, computed once a frame: regions and whatever else rules share."""
+        facts = self._facts
+        if find not in facts:
+            facts[find] = find(self)
+        return facts[find]  # type: ignore[no-any-return]
 
     def joined(self, span: range) -> str:
         """Return the trimmed rows of ``span`` joined by newlines, as drawn."""
@@ -101,6 +104,15 @@ class Frame:
     def row_of(self, position: int) -> int:
         """Return the number of the row that holds a position of ``text`` (or of ``lower``)."""
         return self.text.count("\n", 0, position)
+
+    def last_with(self, glyphs: int) -> int:
+        """Return the lowest row that contains a scalar of one of the ``Glyph`` classes, -1 if there is none."""
+        if self.glyphs & glyphs:
+            masks = self.masks
+            for number in range(self.end - 1, -1, -1):
+                if masks[number] & glyphs:
+                    return number
+        return -1
 
     def last(self, count: int) -> range:
         """Return the rows from the ``count``-th non-blank row from the bottom to the end (empty for a blank frame)."""

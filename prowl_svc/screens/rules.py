@@ -19,7 +19,7 @@ An agent's file is ``screens/<short id>.py`` and exposes ``SCREEN``, an ordered 
     )
 
 * A **region** is a function ``Frame -> range`` of rows; an empty range means "not on this screen" and ends the rule.
-  Regions are computed once a frame, so rules share them. Its first docstring line is what people read in an
+  Regions are computed once a frame, so rules share them; other facts that rules share are ``frame.fact(function)``. Its first docstring line is what people read in an
   explanation. Walk structure (boxes, composers, dialogs: ``regions.py``) rather than counting rows from the bottom.
 * A **condition** is a function ``(Frame, range) -> bool``, or one of ``says`` (words anywhere in the region, whatever
   the wrapping and case), ``text`` (a literal in one row, case-sensitive), ``row`` (a predicate on some trimmed row),
@@ -86,7 +86,7 @@ class Condition:
 
 
 def describe(part: object) -> str:
-    """Return what people read for a condition or region: its label, else the first line of its docstring, else its name."""
+    """Return what people read for a condition or region: its label, else its docstring's first line, else its name."""
     label = getattr(part, "label", None)
     if isinstance(label, str):
         return label
@@ -157,7 +157,7 @@ class Rule:
         """Return the rule's detection if it holds."""
         if self.needs & ~frame.glyphs:
             return None
-        span = frame.span(self.region)
+        span = frame.fact(self.region)
         if not span or not self.when(frame, span):
             return None
         if self.style is None or isinstance(self.style, Style):
