@@ -28,7 +28,7 @@ __all__ = ["LAUNCH_WINDOW_S", "EvidenceSink", "Listener", "NoDispatches", "Recor
 LAUNCH_WINDOW_S = 10
 _WARNING_EVERY_NS = 30 * 10**9
 
-Listener = Callable[[SurfaceRecord | None], None]
+Listener = Callable[[SurfaceRecord | None], object]
 """Called with a pane's record after each of its events, and with None once it closed."""
 
 _log = logging.getLogger(__name__)
