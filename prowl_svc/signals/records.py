@@ -6,6 +6,7 @@ Every method runs on the owner's loop and none of them waits; the order inside e
 import logging
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from prowl_svc.model.errors import Code, ProwlError
@@ -146,6 +147,17 @@ class Records:
             self._sink.activity(surface, current.epoch)
         if changed is not record:
             self._notify(surface)
+
+    def amend(self, surface: str, entry: AgentEntry) -> None:
+        """Take what observers are not told of, such as another reason for the same state (detection.md §4.4).
+
+        Waits read it; the revision stays.
+        """
+        record = self._records.get(surface)
+        if record is None or record.agent is None or record.agent == entry:
+            return
+        self._records[surface] = replace(record, agent=entry)
+        self._notify(surface)
 
     def remove(self, surface: str) -> None:
         """Take the detector's word that the agent left: revoke its hook, then publish ``removed`` if it was there."""
