@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import Decision, DisplayState, RawState
 
-__all__ = ["Attention", "acknowledge", "busy", "display", "observe", "viewed"]
+__all__ = ["Attention", "acknowledge", "busy", "display", "observe", "settle", "viewed"]
 
 _COMPLETED = frozenset({"osc.done", "osc.error"})
 
@@ -38,14 +38,14 @@ def viewed(claims: Iterable[bool | None]) -> bool:
 class Attention:
     """What is published of one pane's agent; ``Attention()`` is a pane without one.
 
-    ``changed_at`` is the wall time in seconds of the last change of agent or state, or of the acknowledgement.
+    ``changed_at`` is the wall time in nanoseconds of the last change of agent or state, or of the acknowledgement.
     ``completed`` tells that the program itself reported the end of its work.
     """
 
     agent: Agent | None = None
     state: RawState = RawState.UNKNOWN
     seen: bool = True
-    changed_at: float = 0.0
+    changed_at: int = 0
     completed: bool = False
 
     @property
@@ -59,8 +59,8 @@ class Attention:
         return self.agent is not None and self.state is not RawState.UNKNOWN
 
 
-def observe(before: Attention, agent: Agent | None, decision: Decision, is_viewed: bool, now: float) -> Attention:
-    """Publish a decision at wall time ``now``; ``agent`` None releases the pane and resets it."""
+def observe(before: Attention, agent: Agent | None, decision: Decision, is_viewed: bool, now: int) -> Attention:
+    """Publish a decision at wall time ``now`` (nanoseconds); ``agent`` None releases the pane and resets it."""
     if agent is None:
         return before if before.agent is None else Attention(changed_at=now)
     # Another agent starts afresh: the end of its predecessor's work is not its own completion.
@@ -72,8 +72,20 @@ def observe(before: Attention, agent: Agent | None, decision: Decision, is_viewe
     return Attention(agent, decision.state, seen, now if changed else last.changed_at, completed)
 
 
-def acknowledge(before: Attention, is_viewed: bool, now: float) -> Attention:
+def acknowledge(before: Attention, is_viewed: bool, now: int) -> Attention:
     """Mark an unseen completion as read when the pane gets the focus while it is viewed."""
     if before.seen or not is_viewed:
         return before
     return replace(before, seen=True, changed_at=now)
+
+
+def settle(
+    started: Attention, current: Attention, agent: Agent | None, decision: Decision, *, is_viewed: bool, now: int
+) -> Attention | None:
+    """Publish a result that waited for something since ``started`` was current (providers.md §1.5).
+
+    An acknowledgement made meanwhile is kept; None when anything else changed, and the result is to be discarded.
+    """
+    if replace(current, seen=started.seen, changed_at=started.changed_at) != started:
+        return None
+    return observe(current, agent, decision, is_viewed, now)
