@@ -1,6 +1,6 @@
 """The thin client for programs on asyncio."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -74,7 +74,7 @@ class AsyncClient:
         """Close the connection; streams end."""
         await self.channel.close()
 
-    async def observe(self, pane: str) -> AsyncIterator[Observed]:
+    async def observe(self, pane: str) -> AsyncGenerator[Observed, None]:
         """Yield the events of one pane, first a snapshot, until the pane closes.
 
         When this observer was too slow, the stream is opened again by itself: a Gap comes first, then a new snapshot.
@@ -97,7 +97,7 @@ class AsyncClient:
                 return
             yield gap
 
-    async def watch_agents(self) -> AsyncIterator[agents_pb2.WatchAgentsResponse]:
+    async def watch_agents(self) -> AsyncGenerator[agents_pb2.WatchAgentsResponse, None]:
         """Yield the whole roster, now and after each change."""
         call = self.agents.WatchAgents(agents_pb2.WatchAgentsRequest())
         try:

@@ -1,0 +1,1 @@
+"""One module a command: ``register`` adds its parser, ``run`` does it."""

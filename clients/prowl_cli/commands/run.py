@@ -1,0 +1,47 @@
+"""``prowl run -- CMD…``: start a program in a new pane and attach to it."""
+
+import argparse
+import os
+import sys
+
+from prowl_cli import connect, parser
+from prowl_cli.commands import attach, create
+from prowl_cli.envelope import Reply
+
+__all__ = ["register", "run"]
+
+
+def register(commands: parser.Commands) -> None:
+    """Add the command."""
+    command = parser.add(
+        commands,
+        "run",
+        "start a program in a new pane and attach to it",
+        run,
+        examples="prowl run -- claude\nprowl run --cwd ~/project -- codex resume\nprowl run --detach -- claude",
+    )
+    create.add_pane_options(command)
+    attach.add_attach_options(command)
+    command.add_argument("--detach", action="store_true", help="do not attach; --json implies it")
+    command.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- CMD", help="program and arguments")
+
+
+def run(args: argparse.Namespace) -> Reply | int:
+    """Start the program; attached, the exit status is the program's, or 0 after detaching."""
+    from prowl_cli import encode
+
+    interactive = not (args.detach or args.json)
+    if interactive:
+        attach.require_terminal()
+        if args.size is None:
+            here = os.get_terminal_size(sys.stdout.fileno())
+            args.size = (max(here.columns, 1), max(here.lines, 1))
+    with connect.client(args) as client:
+        made = client.create_pane(create.request(args))
+    if interactive:
+        return attach.attach_to(args, made.target.pane.id)
+    pane = made.target.pane
+    return Reply(
+        {"resource": made.resource, "target": encode.target(made.target)},
+        f"Created {made.resource} {pane.handle} ({pane.id}). Attach with: prowl attach {pane.handle}",
+    )

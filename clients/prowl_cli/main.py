@@ -1,0 +1,168 @@
+"""The ``prowl`` command: find the subcommand, run it, print its answer."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from prowl_cli import plugins
+from prowl_cli.envelope import EXIT_ERROR, EXIT_USAGE, CliError, Reply, dumps, failure, success
+from prowl_cli.parser import Parser
+
+__all__ = ["build_parser", "main"]
+
+_MODULES = (
+    "run",
+    "create",
+    "attach",
+    "list",
+    "agents",
+    "observe",
+    "read",
+    "send",
+    "key",
+    "close",
+    "focus",
+    "profiles",
+    "serve",
+    "config",
+    "doctor",
+    "schema",
+    "completion",
+)
+_EXAMPLES = """\
+examples:
+  prowl run -- claude            start an agent in a pane and attach to it
+  prowl agents --watch           see which agents work, need you, or are done
+  prowl attach p1                go to a pane; leave it with ctrl-\\
+  prowl detect --agent codex saved-screen.txt
+
+Every command explains itself: prowl COMMAND --help"""
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands."""
+    parser = Parser(
+        prog="prowl",
+        description="Tells which coding agent runs in which terminal pane, and whether it needs you.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for name in _MODULES:
+        import_module(f"prowl_cli.commands.{name}").register(commands)
+    for name, summary in (
+        ("detect", "classify saved screens, or replay a recording, without a service"),
+        ("render", "show the screen of a recording at a moment, without a service"),
+    ):
+        commands.add_parser(name, help=summary, add_help=False)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0, 1 on an error, 64 on wrong usage (signals.md §3.8)."""
+    # gRPC reads these when it is imported: this process never forks, and its own log is noise to people.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    argv = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parse(argv)
+    except CliError as error:
+        print(f"prowl: {error.message} [{error.code}]", file=sys.stderr)
+        return EXIT_ERROR
+    except SystemExit as end:
+        return int(end.code or 0) if not isinstance(end.code, str) else EXIT_USAGE
+    try:
+        return _print(args, args.run(args))
+    except BrokenPipeError:
+        # The reader has what it wanted; standard output must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return _fail(args, error)
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    if argv and not argv[0].startswith("-") and argv[0] in (*plugins.COMMANDS, *_unknown(argv[0])):
+        return _parse_plugin(argv[0], argv[1:])
+    tail: list[str] | None = None
+    if argv[:1] and argv[0] in ("run", "create") and "--" in argv:
+        cut = argv.index("--")
+        argv, tail = argv[:cut], argv[cut + 1 :]
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if args.version:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"prowl {version('prowl')}")
+        except PackageNotFoundError:
+            print("prowl 0+source")
+        parser.exit(0)
+    if not hasattr(args, "run"):
+        parser.print_help(sys.stderr)
+        parser.exit(EXIT_USAGE)
+    if tail is not None:
+        args.argv = [*args.argv, *tail]
+    return args
+
+
+def _unknown(name: str) -> list[str]:
+    """Return ``name`` if another distribution adds a command of that name; asked only for names that are not ours."""
+    return [name] if name not in _MODULES and name in plugins.other_commands() else []
+
+
+def _parse_plugin(name: str, argv: list[str]) -> argparse.Namespace:
+    command = plugins.load_command(name)
+    parser = Parser(prog=f"prowl {name}", description=command.summary, epilog=command.examples)
+    parser.set_defaults(run=command.run, command=name, parser=parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON envelope instead of text")
+    command.configure(parser)
+    return parser.parse_args(argv)
+
+
+def _print(args: argparse.Namespace, reply: Reply | Any | None) -> int:
+    """Print what a command returned; a command that prints by itself returns None or its exit status."""
+    if reply is None or isinstance(reply, int):
+        sys.stdout.flush()
+        return reply or 0
+    if args.json:
+        print(dumps(success(args.command, reply.data)))
+    else:
+        for warning in reply.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        if reply.text:
+            print(reply.text)
+    sys.stdout.flush()
+    return int(reply.status)
+
+
+def _fail(args: argparse.Namespace, error: Exception) -> int:
+    """Print a failure that has a stable code in the form that was asked for; any other exception goes on."""
+    code = getattr(error, "code", None)
+    message = getattr(error, "message", None)
+    if not isinstance(code, str) or not isinstance(message, str):
+        raise error
+    if getattr(args, "json", False):
+        print(dumps(failure(args.command, code, message, _details(error))))
+        sys.stdout.flush()
+    else:
+        print(f"prowl: {message} [{code}]", file=sys.stderr)
+    return EXIT_ERROR
+
+
+def _details(error: Exception) -> dict[str, Any] | None:
+    found = getattr(error, "details", None)
+    if found is None or isinstance(found, dict):
+        return found
+    from prowl_cli import encode
+
+    return encode.details(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The person's terminal while it is attached: raw mode, its size, and leaving it as it was found."""
+
+import os
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["FOCUS_ON", "Output", "attached_terminal", "size_of"]
+
+FOCUS_ON = b"\x1b[?1004h"
+_ENTER = b"\x1b[?1049h\x1b[H\x1b[2J" + FOCUS_ON
+_LEAVE = (
+    b"\x1b[?2026l\x1b[?1004l\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>"
+    b"\x1b[<8u\x1b[>4m\x1b[r\x1b[0m\x1b(B\x1b[0 q\x1b[?7h\x1b[?25h\x1b[?1049l"
+)
+"""Switches off whatever a program may have switched on; it stays on in the pane, which is another terminal."""
+
+
+@contextmanager
+def attached_terminal(stdin: int, stdout: int) -> Iterator[None]:
+    """Put the terminal into raw mode with focus reports for the length of the block."""
+    before = termios.tcgetattr(stdin)
+    try:
+        tty.setraw(stdin, termios.TCSANOW)
+        write_all(stdout, _ENTER)
+        yield
+    finally:
+        write_all(stdout, _LEAVE)
+        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+
+
+def size_of(fd: int) -> tuple[int, int]:
+    """Return columns and rows of a terminal, within what a pane may have."""
+    found = os.get_terminal_size(fd)
+    return min(max(found.columns, 1), 1000), min(max(found.lines, 1), 1000)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all bytes; a terminal that went away takes none and raises nothing."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError:
+        return
+
+
+class Output:
+    """Writes the pane's output to the terminal and keeps focus reports on when the program switches them off."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._tail = b""
+
+    def write(self, data: bytes) -> None:
+        """Write one chunk."""
+        write_all(self._fd, data)
+        seen = self._tail + data
+        if b"1004l" in seen or b"\x1bc" in seen:
+            write_all(self._fd, FOCUS_ON)
+        self._tail = seen[-4:] if b"1004l" not in seen[-5:] else b""
