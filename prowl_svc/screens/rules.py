@@ -19,8 +19,9 @@ An agent's file is ``screens/<short id>.py`` and exposes ``SCREEN``, an ordered 
     )
 
 * A **region** is a function ``Frame -> range`` of rows; an empty range means "not on this screen" and ends the rule.
-  Regions are computed once a frame, so rules share them; other facts that rules share are ``frame.fact(function)``. Its first docstring line is what people read in an
-  explanation. Walk structure (boxes, composers, dialogs: ``regions.py``) rather than counting rows from the bottom.
+  Regions are computed once a frame, so rules share them; whatever else they share is ``frame.fact(function)``. The
+  first docstring line is what people read in an explanation. Walk structure (boxes, composers, dialogs:
+  ``regions.py``) rather than counting rows from the bottom.
 * A **condition** is a function ``(Frame, range) -> bool``, or one of ``says`` (words anywhere in the region, whatever
   the wrapping and case), ``text`` (a literal in one row, case-sensitive), ``row`` (a predicate on some trimmed row),
   ``holds`` (the region alone is the evidence); join them with ``&``, ``|`` and ``~``.

@@ -1,0 +1,449 @@
+"""Claude Code's screens: the older interface (detection.md §2.1) and what 2.1.197 to 2.1.332 show."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, Glyph, Kind
+from prowl_svc.model.agents import Agent
+from prowl_svc.model.state import RawState, Style
+from prowl_svc.screens.frame import Frame
+from prowl_svc.screens.regions import asks_to_confirm, is_numbered, is_spinner_row, last_rows, logical_rows
+from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
+
+__all__ = ["SCREEN", "composer_text", "is_border"]
+
+_BORDER: Final = re.compile(r"[─-]{3,}(?: .*[─-])?")
+_STARTS: Final = frozenset(ANIMATED + "●⏺◯⎿❯─-")
+_CHROME: Final = frozenset(ANIMATED + "●⎿❯◻◼☐✔✘")
+_TASKS: Final = re.compile(r"[0-9]+ tasks? \(|… \+[0-9]+ ")
+_STAR: Final = re.compile(r"\* [^…]*[^\W\d_][^…]*…(?: |$)")
+_FINISHED: Final = re.compile(r"\S+ [^\W\d_]+(?: [^\W\d_]+)? for [0-9]+[smhd](?: [0-9]+[smh])*(?: ·.*)?")
+_ELAPSED: Final = re.compile(r"[0-9]+[smh](?: [0-9]+[smh])*(?:\)| · )")
+_WAITING: Final = re.compile(r"waiting for [0-9]+ .*to finish")
+_RETRYING: Final = re.compile(r"(?:retrying in|will retry in) [0-9]")
+_SCROLL: Final = re.compile(r"(?:Jump to bottom|[1-9][0-9]* new messages?) \((?:click|[a-z]+\+[A-Za-z]{1,8})\) ↓")
+_TRANSCRIPT: Final = re.compile(r"(?:working · )?Showing detailed transcript(?: ·|$)")
+_INTERRUPT: Final = re.compile(r"(?:^| · )esc to interrupt(?: · |  |$)")
+_SHELLS: Final = re.compile(
+    r"(?:^|· )[0-9]+ (?:shells?|bash(?:es)?|monitors?|background tasks?)(?: running)?(?: ·|  |$)"
+)
+_REFUSAL: Final = re.compile(r"[0-9]+\. (?:no|deny|decline|reject|don['’]t allow)\b")
+_TRUST: Final = frozenset(("no, exit", "yes, i trust this folder"))
+
+_BLOCKERS: Final = (
+    "do you want to proceed?",
+    "would you like to proceed?",
+    "waiting for permission",
+    "do you want to allow this connection?",
+    "tab to amend",
+    "ctrl+e to explain",
+    "chat about this",
+    "review your answers",
+    "skip interview and plan immediately",
+)
+_TRUST_WORDS: Final = (
+    "quick safety check:",
+    "claude code'll be able to read, edit, and execute files here.",
+    "no, exit",
+    "yes, i trust this folder",
+    "enter to confirm",
+)
+
+# -- where things are --------------------------------------------------------------------------------------------------
+
+
+def is_border(frame: Frame, row: int) -> bool:
+    """Tell whether a row is a border of the composer: a rule, or a rule with a title chip (§2.1.1)."""
+    if not 0 <= row < frame.end:
+        return False
+    kind = frame.kinds[row]
+    if kind == Kind.RULE:
+        return frame.heads[row] in "─-"
+    return kind == Kind.DASH and _BORDER.fullmatch(frame.trimmed[row]) is not None
+
+
+def _border_above(frame: Frame, row: int) -> int:
+    """Return the last border strictly above ``row``, or -1."""
+    for number in range(min(row, frame.end) - 1, -1, -1):
+        if frame.kinds[number] in "=-" and is_border(frame, number):
+            return number
+    return -1
+
+
+def _border_below(frame: Frame, row: int) -> int:
+    """Return the first border below ``row``, or -1."""
+    for number in range(row + 1, frame.end):
+        if frame.kinds[number] in "=-" and is_border(frame, number):
+            return number
+    return -1
+
+
+def composer(frame: Frame) -> range:
+    """The composer: the last row led by ❯ under a border, its draft, and the border below."""
+    prompt = frame.heads.rfind("❯")
+    if prompt > 0 and is_border(frame, prompt - 1):
+        bottom = _border_below(frame, prompt)
+        if bottom > 0:
+            return range(prompt - 1, bottom + 1)
+    return range(0)
+
+
+def shell_composer(frame: Frame) -> range:
+    """The composer in shell mode: the lowest two borders with a row led by ! under the upper one."""
+    if "!" not in frame.heads:
+        return range(0)
+    bottom = _border_above(frame, frame.end)
+    top = _border_above(frame, bottom) if bottom > 0 else -1
+    return range(top, bottom + 1) if top >= 0 and frame.heads[top + 1] == "!" else range(0)
+
+
+def prompt_row(frame: Frame) -> int:
+    """Return the row of the prompt: the last one that contains ❯ anywhere, or the shell composer's; else -1."""
+    shell = frame.fact(shell_composer)
+    return shell.start + 1 if shell else frame.last_with(Glyph.CHEVRON)
+
+
+def menu(frame: Frame) -> range:
+    """A menu that the user opened: everything under the lowest ▔ rule, with no composer there."""
+    if "▔" not in frame.heads:
+        return range(0)
+    top = frame.heads.rfind("▔")
+    if frame.kinds[top] != Kind.RULE or frame.fact(composer) or frame.fact(shell_composer):
+        return range(0)
+    return range(top, frame.end)
+
+
+def _is_numbered_selection(row: str) -> bool:
+    return row[:1] == "❯" and is_numbered(row[1:].lstrip(BLANKS))
+
+
+def interaction(frame: Frame) -> range:
+    """Where a question may stand: around a numbered or trust selection, or the end of a screen without ❯."""
+    prompt = frame.fact(prompt_row)
+    if prompt < 0:
+        return range(max(0, frame.end - 18), frame.end)
+    row = frame.trimmed[prompt]
+    if _is_numbered_selection(row):
+        opened = frame.fact(menu)
+        return range(max(0, prompt - 10, opened.start if opened else 0), frame.end)
+    if row[:1] == "❯" and row[1:].strip(BLANKS).lower() in _TRUST:
+        return range(max(0, prompt - 18), frame.end)
+    return range(0)
+
+
+def dialog(frame: Frame) -> range:
+    """A dialog that Claude put up: a selection under the lowest ─ rule, with no composer and no menu of the user's."""
+    cursor = frame.heads.rfind("❯")
+    if cursor < 0 or frame.fact(composer) or frame.fact(shell_composer):
+        return range(0)
+    top = -1
+    for number in range(cursor - 1, -1, -1):
+        if frame.kinds[number] == Kind.RULE and frame.heads[number] in "─━▔":
+            if frame.heads[number] == "▔":
+                return range(0)
+            top = number
+            break
+    if top < 0:
+        return range(max(0, cursor - 12), frame.end)
+    # A menu that the user opened with a slash command stands right under the echo of that command.
+    if any(frame.trimmed[above][:3] in ("❯ /", "> /") for above in frame.above(top, 1)):
+        return range(0)
+    return range(top, frame.end)
+
+
+def _live_end(frame: Frame) -> int:
+    """Return the row under the live area: the composer's or menu's upper rule, else the prompt, else the end."""
+    opened = frame.fact(menu)
+    if opened:
+        return opened.start
+    prompt = frame.fact(prompt_row)
+    if prompt < 0:
+        return frame.end
+    border = _border_above(frame, prompt)
+    return border if border >= 0 else prompt
+
+
+def _starts(scalar: str) -> bool:
+    return scalar in _STARTS
+
+
+def _upwards(frame: Frame, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the logical rows above ``end`` from the bottom up, each run of adjacent rows rebuilt when it is met."""
+    while end > 0:
+        if not frame.trimmed[end - 1]:
+            end -= 1
+            continue
+        start = frame.kinds.rfind(Kind.BLANK, 0, end) + 1
+        yield from reversed(logical_rows(frame, range(start, end), _starts))
+        end = start
+
+
+def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
+    """Tell whether a logical row is live chrome: glyph-led, a task list's row, or right-aligned over the composer."""
+    if text[0] in _CHROME:
+        return True
+    if text[0] == "*":
+        return frame.indents[row] <= 2 and _STAR.match(text) is not None
+    if _TASKS.match(text):
+        return True
+    indent = frame.indents[row]
+    return indent * 3 >= width > 0 and indent + len(text) >= width - 2
+
+
+def live_rows(frame: Frame) -> tuple[tuple[int, str], ...]:
+    """Return the logical rows of the live status block, lowest first; a finished turn's row ends it (§2.1.1)."""
+    end = frame.fact(_live_end)
+    width = len(frame.rows[end].rstrip()) if end < frame.end and frame.kinds[end] in "=-" else 0
+    found: list[tuple[int, str]] = []
+    held: list[tuple[int, str]] = []  # paragraphs that are live only if the head of a queued message stands above
+    for row, text in _upwards(frame, end):
+        if text[0] in ANIMATED and _FINISHED.fullmatch(text):
+            break
+        live = _is_live(frame, row, text, width)
+        if held and not live and not _starts(text[0]):
+            held.append((row, text))
+        elif held and text[0] != "❯":
+            break
+        elif live:
+            found += held
+            held = []
+            found.append((row, text))
+        else:
+            if _starts(text[0]):
+                break
+            held.append((row, text))
+    return tuple(found)
+
+
+def live_block(frame: Frame) -> range:
+    """The live status rows above the composer."""
+    found = frame.fact(live_rows)
+    return range(found[-1][0], frame.fact(_live_end)) if found else range(0)
+
+
+def user_shell(frame: Frame) -> range:
+    """The command that the user runs with ! and the row of its output, lowest above the composer."""
+    for row, text in frame.fact(live_rows):
+        if text[0] == "⎿":
+            above = frame.above(row, 1)
+            return range(above[0], row + 1) if above and frame.heads[above[0]] == "!" else range(0)
+        if text[0] in "❯●":
+            break
+    return range(0)
+
+
+def below_prompt(frame: Frame) -> range:
+    """The rows below the prompt."""
+    prompt = frame.fact(prompt_row)
+    return range(prompt + 1, frame.end) if prompt >= 0 else range(0)
+
+
+def footer(frame: Frame) -> range:
+    """The rows under the composer."""
+    box = frame.fact(composer) or frame.fact(shell_composer)
+    return range(box.stop, frame.end) if box else range(0)
+
+
+def history(frame: Frame) -> range:
+    """The history picker: the rows from its filter box on."""
+    row = frame.last_with(Glyph.LENS)
+    return range(row, frame.end) if row >= 0 else range(0)
+
+
+def scroll_control(frame: Frame) -> range:
+    """The last row above a recognised composer."""
+    box = frame.fact(composer)
+    above = frame.above(box.start, 1) if box else []
+    return range(above[0], above[0] + 1) if above else range(0)
+
+
+# -- what they say -----------------------------------------------------------------------------------------------------
+
+
+def scrolled(frame: Frame, span: range) -> bool:
+    """It holds the scroll control"""
+    return _SCROLL.search(frame.trimmed[span.start]) is not None
+
+
+def old_viewer(frame: Frame, span: range) -> bool:
+    """It holds ⌕ Search… or ctrl+r to toggle"""
+    return "⌕ Search…" in frame.joined(span) or "ctrl+r to toggle" in frame.lowered(span)
+
+
+def transcript(frame: Frame, span: range) -> bool:
+    """A row starts with the transcript viewer's hint, and no composer is there"""
+    if frame.fact(composer):
+        return False
+    return any(_TRANSCRIPT.match(row) for row in frame.trimmed[span.start : span.stop])
+
+
+def filters_history(frame: Frame, span: range) -> bool:
+    """It filters the history: the older hints in the last five rows, or the newer ones under the box"""
+    if not frame.trimmed[span.start].strip("│ ").startswith("⌕ Filter history"):
+        return False
+    last = frame.last(5)
+    if span.start >= last.start and says("↑/↓ to nav")(frame, last) and says("ctrl+s to scope")(frame, last):
+        return says("enter to use")(frame, last) and says("esc to cancel")(frame, last)
+    under = frame.kinds.find(Kind.BOTTOM, span.start) + 1
+    hints = frame.said(range(under, span.stop)) if under else ""
+    return hints.startswith("↑/↓tonavigate") and "entertouse" in hints and "esctocancel" in hints
+
+
+def _is_answer(row: str) -> bool:
+    """Tell whether a lowered, trimmed row is a yes/no option."""
+    if row[:1] == "❯":
+        row = row[1:].lstrip(BLANKS)
+    return row in ("yes", "no") or row.startswith(("1. yes", "2. no", "yes, and ", "no, and tell claude"))
+
+
+def _asks(frame: Frame, span: range, lower: str) -> bool:
+    """Tell whether the confirmation vocabulary stands there; without any ❯ the answer must be an option row."""
+    if not asks_to_confirm(lower):
+        return False
+    if frame.fact(prompt_row) >= 0:
+        return True
+    return any(_is_answer(row) for row in lower.split("\n"))
+
+
+def asks(frame: Frame, span: range) -> bool:
+    """It asks for a permission, an answer or trust (§2.1.2)"""
+    lower = frame.lowered(span)
+    if any(word in lower for word in _BLOCKERS) or _asks(frame, span, lower):
+        return True
+    if "trust this folder" in lower:
+        said = frame.said(span)
+        if all(word.replace(" ", "") in said for word in _TRUST_WORDS):
+            return True
+    if frame.fact(prompt_row) < 0:
+        return False
+    rows = lower.split("\n")
+    return any(map(_is_numbered_selection, rows)) and any(map(_is_answer, rows))
+
+
+def offers_refusal(frame: Frame, span: range) -> bool:
+    """A numbered cursor row, and an option that refuses"""
+    rows = frame.lowered(span).split("\n")
+    return any(map(_is_numbered_selection, rows)) and any(map(_REFUSAL.match, rows))
+
+
+def confirms(frame: Frame, span: range) -> bool:
+    """Its last rows say how to confirm and cancel, or how to select, navigate and cancel"""
+    said = frame.said(frame.last(3))
+    if "esctocancel" not in said and "esctoskip" not in said:
+        return False
+    if "entertoconfirm" in said or ("entertoselect" in said and "tonavigate" in said):
+        return True
+    return "tonavigate" in said and "requestsyourinput" in frame.said(span)
+
+
+def signs_in(frame: Frame, span: range) -> bool:
+    """It asks to sign in or to go through the first start"""
+    said = frame.said(span)
+    return (
+        "selectloginmethod:" in said
+        or "pastecodehereifprompted" in said
+        or said.endswith(("pressentertocontinue", "pressentertocontinue…"))
+        or ("let'sgetstarted." in said and "1." in said)
+    )
+
+
+def spins(frame: Frame, span: range) -> bool:
+    """A spinner activity row"""
+    return any(is_spinner_row(text) or (text[0] == "*" and _STAR.match(text)) for _, text in frame.fact(live_rows))
+
+
+def elapsed(frame: Frame, span: range) -> bool:
+    """A row led by ● with … and an elapsed time in parentheses"""
+    return any(text[0] == "●" and text[1:2] != "\ufe0f" and _has_elapsed(text) for _, text in frame.fact(live_rows))
+
+
+def _has_elapsed(text: str) -> bool:
+    body = text[1:].strip(BLANKS)
+    opening = body.rfind("(")
+    while opening > 0:
+        if body[:opening].rstrip(BLANKS).endswith("…") and _ELAPSED.match(body, opening + 1):
+            return True
+        opening = body.rfind("(", 0, opening)
+    return False
+
+
+def retries(frame: Frame, span: range) -> bool:
+    """A glyph-led row says that the request is retried"""
+    return any(
+        (text[0] in ANIMATED or text[0] == "*") and _RETRYING.search(text.lower()) for _, text in frame.fact(live_rows)
+    )
+
+
+def waits(frame: Frame, span: range) -> bool:
+    """A glyph-led row waits for background agents or workflows"""
+    for _, text in frame.fact(live_rows):
+        if text[0] in ANIMATED or text[0] == "*":
+            lower = text.lower()
+            if "waiting for" in lower and ("background agent" in lower or _WAITING.search(lower)):
+                return True
+    return False
+
+
+def runs_shells(frame: Frame, span: range) -> bool:
+    """It counts running shells beside a hint to manage them or the mode"""
+    line = " ".join(frame.lowered(span).split("\n"))
+    if not _SHELLS.search(line):
+        return False
+    return any(mark in line for mark in ("↓ to manage", "enter to view tasks", "⏵⏵", "⏸", "← for agents"))
+
+
+def interruptible(frame: Frame, span: range) -> bool:
+    """One of its parts is exactly esc to interrupt"""
+    if "interrupt" not in frame.said(span):
+        return False
+    return _INTERRUPT.search(" ".join(frame.trimmed[span.start : span.stop])) is not None
+
+
+def is_running(frame: Frame, span: range) -> bool:
+    """Its output row says Running…"""
+    return frame.trimmed[span.stop - 1].lstrip("⎿").lstrip(BLANKS).startswith("Running…")
+
+
+def one_row(frame: Frame, span: range) -> bool:
+    """It holds one row and the prompt is there"""
+    return len(span) == 3 and frame.fact(prompt_row) == span.start + 1
+
+
+def composer_text(frame: Frame) -> str | None:
+    """Return what is typed in a recognised composer, or None when its boundaries are unknown (§2.1.1)."""
+    box = frame.fact(composer)
+    if not box:
+        return None
+    rows = frame.trimmed[box.start + 1 : box.stop - 1]
+    return "\n".join([rows[0][1:], *rows[1:]]).strip(BLANKS + "\n")
+
+
+_DIALOG: Final = Rule("claude.dialog", RawState.BLOCKED, dialog, confirms, needs=Glyph.CHEVRON)
+
+SCREEN: Final = AgentScreen(
+    agent=Agent.CLAUDE,
+    tail=0,
+    rules=(
+        Rule("claude.viewer", RawState.UNKNOWN, scroll_control, scrolled, needs=Glyph.ARROW),
+        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), old_viewer),
+        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), transcript),
+        Rule("claude.viewer", RawState.UNKNOWN, history, filters_history, needs=Glyph.LENS),
+        Rule("claude.blockedPrompt", RawState.BLOCKED, interaction, asks),
+        Rule("claude.blockedPrompt", RawState.BLOCKED, dialog, offers_refusal, needs=Glyph.CHEVRON),
+        _DIALOG,
+        Rule("claude.signIn", RawState.BLOCKED, dialog, signs_in, needs=Glyph.CHEVRON),
+        Rule("claude.spinner", RawState.WORKING, live_block, spins, needs=Glyph.ELLIPSIS, style=Style.SYMBOL_CYCLE),
+        Rule("claude.elapsedStatus", RawState.WORKING, live_block, elapsed, needs=Glyph.ELLIPSIS, style=Style.BULLET),
+        Rule("claude.backgroundWork", RawState.WORKING, live_block, waits, style=Style.SYMBOL_CYCLE),
+        Rule("claude.backgroundWork", RawState.WORKING, below_prompt, says("agents done"), needs=Glyph.CHEVRON),
+        Rule("claude.retrying", RawState.WORKING, live_block, retries, style=Style.SYMBOL_CYCLE),
+        Rule("claude.userShell", RawState.WORKING, user_shell, is_running, needs=Glyph.HOOK),
+        Rule("claude.interruptFooter", RawState.WORKING, footer, interruptible),
+        Rule("claude.backgroundWork", RawState.WORKING, footer, runs_shells),
+        Rule("claude.idleComposer", RawState.IDLE, composer, one_row, needs=Glyph.CHEVRON),
+        Rule("claude.draftComposer", RawState.IDLE, composer, holds, needs=Glyph.CHEVRON),
+        Rule("claude.shellComposer", RawState.IDLE, shell_composer, holds),
+        Rule("claude.menu", RawState.IDLE, menu, holds),
+    ),
+)
