@@ -6,7 +6,6 @@ A distribution adds a command by an entry point of the group ``prowl.commands``:
 """
 
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from prowl_cli.envelope import CliError
@@ -37,13 +36,17 @@ def load_part(name: str) -> Any:
 
 def other_commands() -> list[str]:
     """Return the names of commands that other distributions add, sorted."""
+    from importlib.metadata import entry_points
+
     return sorted({point.name for point in entry_points(group="prowl.commands")} - set(COMMANDS))
 
 
 def _load(group: str, name: str, known: dict[str, str]) -> Any:
     value = known.get(name)
     if value is None:
-        found: list[EntryPoint] = [point for point in entry_points(group=group) if point.name == name]
+        from importlib.metadata import entry_points
+
+        found = [point for point in entry_points(group=group) if point.name == name]
         if not found:
             raise CliError("NOT_IMPLEMENTED", f"Nothing that is installed provides {name!r}.")
         value = found[0].value

@@ -1,9 +1,7 @@
 """``prowl agents``: the roster, once or live, and the commands below it."""
 
 import argparse
-import asyncio
 import sys
-from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -43,8 +41,9 @@ def run(args: argparse.Namespace) -> Reply | None:
     from prowl_cli import encode
 
     if args.watch:
-        with suppress(asyncio.CancelledError):
-            asyncio.run(_watch(args))
+        import asyncio
+
+        asyncio.run(_watch(args))
         return None
     with connect.client(args) as client:
         rows = encode.triage(list(client.list_agents().agents))
@@ -75,6 +74,9 @@ def render(rows: "list[agents_pb2.Agent]", *, limit: int | None = None, now: dat
 
 async def _watch(args: argparse.Namespace) -> None:
     """Print the roster after every change; on a terminal in place, with ages kept fresh."""
+    import asyncio
+    from contextlib import suppress
+
     from prowl_cli import encode
 
     live = sys.stdout.isatty() and not args.json
