@@ -111,15 +111,14 @@ class Attachment:
             first = await call.read()
         except grpc.RpcError as error:
             raise client.error(error) from None
-        if first is aio.EOF:
+        if not isinstance(first, panes_pb2.AttachPaneResponse):
             raise CliError("TRANSPORT_FAILED", "The service ended the attachment.")
-        found: panes_pb2.AttachPaneResponse = first
-        return found
+        return first
 
     async def _show(self, client: AsyncClient, call: "Call", output: Output) -> None:
         """Write the pane's output until the stream ends."""
         try:
-            while (response := await call.read()) is not aio.EOF:
+            while isinstance(response := await call.read(), panes_pb2.AttachPaneResponse):
                 which = response.WhichOneof("message")
                 if which == "output":
                     output.write(response.output)
