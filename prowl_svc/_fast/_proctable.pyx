@@ -1,28 +1,26 @@
-"""The process table, compiled: one pass over ``/proc/*/stat`` without a Python object per process."""
+"""The process table, compiled: a pass makes no Python object per process (see the interpreted twin)."""
 
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
-from libc.stdio cimport snprintf
 
 cdef extern from "<dirent.h>" nogil:
     ctypedef struct DIR
     struct dirent:
         char *d_name
-    DIR *fdopendir(int)
+    DIR *opendir(const char *)
     dirent *readdir(DIR *)
     int closedir(DIR *)
 
 cdef extern from "<fcntl.h>" nogil:
     int O_RDONLY
     int O_CLOEXEC
-    int O_DIRECTORY
-    int AT_FDCWD
     int c_open "open"(const char *, int)
-    int openat(int, const char *, int)
 
 cdef extern from "<unistd.h>" nogil:
     Py_ssize_t c_read "read"(int, void *, size_t)
     int c_close "close"(int)
+    int getpgid(int)
+    int getsid(int)
 
 __all__ = ["Row", "Scan", "parse_stat", "read_stat", "scan"]
 
@@ -112,17 +110,6 @@ cdef bint parse(const char *data, Py_ssize_t length, Entry *entry) noexcept nogi
     return True
 
 
-cdef bint read_entry(int directory, const char *path, Entry *entry) noexcept nogil:
-    cdef char buffer[STAT_BYTES]
-    cdef Py_ssize_t length
-    cdef int descriptor = openat(directory, path, O_RDONLY | O_CLOEXEC)
-    if descriptor < 0:
-        return False
-    length = c_read(descriptor, buffer, STAT_BYTES)
-    c_close(descriptor)
-    return length > 0 and parse(buffer, length, entry)
-
-
 cdef tuple to_row(Entry *entry):
     return (
         entry.pid, entry.ppid, entry.pgrp, entry.session, entry.tty, entry.tpgid, entry.start,
@@ -142,103 +129,105 @@ def parse_stat(bytes data):
 def read_stat(long long pid, str root="/proc"):
     """Return the row of one process, or None when it is gone or cannot be read."""
     cdef Entry entry
+    cdef char buffer[STAT_BYTES]
+    cdef Py_ssize_t length
     cdef bytes path = f"{root}/{pid}/stat".encode()
-    if not read_entry(AT_FDCWD, path, &entry):
+    cdef int descriptor = c_open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0:
+        return None
+    length = c_read(descriptor, buffer, STAT_BYTES)
+    c_close(descriptor)
+    if length <= 0 or not parse(buffer, length, &entry):
         return None
     return to_row(&entry)
 
 
-cdef class Scan:
-    """What one pass saw. Rows are in the order of the pass."""
+cdef struct Seen:
+    int pid
+    int pgrp
+    int session
 
-    cdef Entry *entries
+
+cdef class Scan:
+    """The pid, group and session of every process that one pass saw."""
+
+    cdef Seen *found
     cdef Py_ssize_t count
     cdef Py_ssize_t capacity
 
     def __cinit__(self):
-        self.entries = NULL
+        self.found = NULL
         self.count = 0
         self.capacity = 0
 
     def __dealloc__(self):
-        free(self.entries)
+        free(self.found)
 
     def __len__(self):
         return self.count
 
-    cdef bint fill(self, int descriptor) noexcept nogil:
-        cdef DIR *directory = fdopendir(descriptor)
-        cdef dirent *found
-        cdef char path[264]
-        cdef Entry *grown
-        cdef const char *name
-        if directory == NULL:
-            c_close(descriptor)
-            return True
+    cdef bint fill(self, DIR *directory) noexcept nogil:
+        cdef dirent *entry
+        cdef Seen *grown
+        cdef Seen seen
         while True:
-            found = readdir(directory)
-            if found == NULL:
-                break
-            name = found.d_name
-            if not digits(name):
+            entry = readdir(directory)
+            if entry == NULL:
+                return True
+            seen.pid = pid_of(entry.d_name)
+            if seen.pid <= 0:
+                continue
+            seen.pgrp = getpgid(seen.pid)
+            seen.session = getsid(seen.pid)
+            if seen.pgrp < 0 or seen.session < 0:
                 continue
             if self.count == self.capacity:
-                grown = <Entry *>realloc(self.entries, (self.capacity * 2 + 256) * sizeof(Entry))
+                grown = <Seen *>realloc(self.found, (self.capacity * 2 + 64) * sizeof(Seen))
                 if grown == NULL:
-                    closedir(directory)
                     return False
-                self.entries = grown
-                self.capacity = self.capacity * 2 + 256
-            snprintf(path, sizeof(path), "%s/stat", name)
-            if read_entry(descriptor, path, &self.entries[self.count]):
-                self.count += 1
-        closedir(directory)
-        return True
+                self.found = grown
+                self.capacity = self.capacity * 2 + 64
+            self.found[self.count] = seen
+            self.count += 1
 
     def rows(self):
-        """Return every row."""
-        cdef Py_ssize_t index
-        return [to_row(&self.entries[index]) for index in range(self.count)]
-
-    def row(self, long long pid):
-        """Return the row of ``pid``."""
-        cdef Py_ssize_t index
-        for index in range(self.count):
-            if self.entries[index].pid == pid:
-                return to_row(&self.entries[index])
-        return None
+        """Return pid, group and session of every process."""
+        cdef Py_ssize_t at
+        return [(self.found[at].pid, self.found[at].pgrp, self.found[at].session) for at in range(self.count)]
 
     def members(self, long long pgrp):
-        """Return the rows of one process group."""
-        cdef Py_ssize_t index
-        return [to_row(&self.entries[index]) for index in range(self.count) if self.entries[index].pgrp == pgrp]
+        """Return the pids of one process group."""
+        cdef Py_ssize_t at
+        return [self.found[at].pid for at in range(self.count) if self.found[at].pgrp == pgrp]
 
-    def children(self, long long pid):
-        """Return the rows whose parent is ``pid``."""
-        cdef Py_ssize_t index
-        return [to_row(&self.entries[index]) for index in range(self.count) if self.entries[index].ppid == pid]
+    def leaders(self):
+        """Return the pids of the session leaders."""
+        cdef Py_ssize_t at
+        return [self.found[at].pid for at in range(self.count) if self.found[at].pid == self.found[at].session]
 
 
-cdef bint digits(const char *name) noexcept nogil:
+cdef int pid_of(const char *name) noexcept nogil:
+    """Return the number that a directory is named by, or 0."""
+    cdef long long value = 0
     cdef Py_ssize_t at = 0
     while name[at]:
-        if not c"0" <= name[at] <= c"9" or at == 19:
-            return False
+        if not c"0" <= name[at] <= c"9" or at == 9:
+            return 0
+        value = value * 10 + (name[at] - c"0")
         at += 1
-    return at > 0
+    return <int>value
 
 
-def scan(str root="/proc"):
-    """Read the ``stat`` of every process once; one that ends meanwhile is left out."""
+def scan():
+    """Look once at every process; one that ends meanwhile is left out."""
     cdef Scan result = Scan()
-    cdef bytes path = root.encode()
-    cdef const char *text = path
-    cdef int descriptor
+    cdef DIR *directory
     cdef bint complete = True
     with nogil:
-        descriptor = c_open(text, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor >= 0:
-            complete = result.fill(descriptor)
+        directory = opendir("/proc")
+        if directory != NULL:
+            complete = result.fill(directory)
+            closedir(directory)
     if not complete:
         raise MemoryError
     return result

@@ -1,4 +1,8 @@
-"""The process table, interpreted: one pass over ``/proc/*/stat`` (detection.md §1.1, §5 trap 10)."""
+"""The process table, interpreted (detection.md §1.1, §5 trap 10).
+
+A pass asks the kernel for the group and session of every pid, a fifth of the price of reading every ``stat``; the rest
+is read for the few processes that matter.
+"""
 
 import os
 from collections.abc import Iterable
@@ -45,12 +49,8 @@ def _number(text: bytes) -> int | None:
 
 def read_stat(pid: int, root: str = "/proc") -> Row | None:
     """Return the row of one process, or None when it is gone or cannot be read."""
-    return _read(f"{root}/{pid}/stat", None)
-
-
-def _read(path: str, directory: int | None) -> Row | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
+        descriptor = os.open(f"{root}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -62,41 +62,38 @@ def _read(path: str, directory: int | None) -> Row | None:
 
 
 class Scan:
-    """What one pass saw. Rows are in the order of the pass (ascending pids on Linux)."""
+    """The pid, group and session of every process that one pass saw."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = {row[0]: row for row in rows}
+    def __init__(self, found: Iterable[tuple[int, int, int]]) -> None:
+        self._found = tuple(found)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._found)
 
-    def rows(self) -> list[Row]:
-        """Return every row."""
-        return list(self._rows.values())
+    def rows(self) -> list[tuple[int, int, int]]:
+        """Return pid, group and session of every process."""
+        return list(self._found)
 
-    def row(self, pid: int) -> Row | None:
-        """Return the row of ``pid``."""
-        return self._rows.get(pid)
+    def members(self, pgrp: int) -> list[int]:
+        """Return the pids of one process group."""
+        return [pid for pid, group, _ in self._found if group == pgrp]
 
-    def members(self, pgrp: int) -> list[Row]:
-        """Return the rows of one process group."""
-        return [row for row in self._rows.values() if row[2] == pgrp]
-
-    def children(self, pid: int) -> list[Row]:
-        """Return the rows whose parent is ``pid``."""
-        return [row for row in self._rows.values() if row[1] == pid]
+    def leaders(self) -> list[int]:
+        """Return the pids of the session leaders."""
+        return [pid for pid, _, session in self._found if pid == session]
 
 
-def scan(root: str = "/proc") -> Scan:
-    """Read the ``stat`` of every process once; one that ends meanwhile is left out. Empty without procfs."""
+def scan() -> Scan:
+    """Look once at every process; one that ends meanwhile is left out. Empty without a ``/proc``."""
     try:
-        directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        names = os.listdir("/proc")
     except OSError:
         return Scan(())
+    return Scan(found for name in names if name.isdigit() if (found := _groups(int(name))) is not None)
+
+
+def _groups(pid: int) -> tuple[int, int, int] | None:
     try:
-        found = (
-            _read(f"{name}/stat", directory) for name in os.listdir(directory) if name.isascii() and name.isdigit()
-        )
-        return Scan([row for row in found if row is not None])
-    finally:
-        os.close(directory)
+        return pid, os.getpgid(pid), os.getsid(pid)
+    except OSError:
+        return None

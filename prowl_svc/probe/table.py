@@ -71,25 +71,22 @@ def walk(table: ProcessTable, pid: int, hops: int = MAX_HOPS) -> Iterator[Proces
 
 
 class LinuxProcessTable:
-    """Reads ``/proc``: a pass reads only ``stat``, arguments are read for the groups that are asked for."""
-
-    def __init__(self, root: str = "/proc") -> None:
-        self._root = root
+    """Reads ``/proc``: a pass sees groups and sessions, the rest is read for the groups that are asked for."""
 
     def snapshot(self) -> "LinuxSnapshot":
-        """Read the ``stat`` of every process."""
-        return LinuxSnapshot(proctable.scan(self._root), self._root)
+        """Look at the group and session of every process."""
+        return LinuxSnapshot(proctable.scan())
 
     def process(self, pid: int) -> Process | None:
         """Read one ``stat``."""
-        row = proctable.read_stat(pid, self._root) if pid > 0 else None
+        row = proctable.read_stat(pid) if pid > 0 else None
         return None if row is None else _process(row)
 
     def executable(self, pid: int) -> str | None:
         """Follow ``/proc/<pid>/exe``."""
         try:
-            return os.readlink(f"{self._root}/{pid}/exe")
-        except (OSError, ValueError):
+            return os.readlink(f"/proc/{pid}/exe")
+        except OSError:
             return None
 
     def foreground(self, pid: int) -> int | None:
@@ -99,49 +96,59 @@ class LinuxProcessTable:
 
 
 class LinuxSnapshot:
-    """One pass over ``/proc/*/stat``."""
+    """One pass over ``/proc``; processes that ended since are left out when they are read."""
 
-    def __init__(self, scan: proctable.Scan, root: str) -> None:
-        self._scan = scan
-        self._root = root
-
-    def __len__(self) -> int:
-        return len(self._scan)
+    def __init__(self, scan: proctable.Scan) -> None:
+        self.scan = scan
 
     def job(self, pgrp: int) -> Job | None:
         """Return the living members of a group with their arguments, newest first."""
-        rows = self._scan.members(pgrp)
-        if not rows or len(rows) > MAX_MEMBERS:
+        pids = self.scan.members(pgrp)
+        if len(pids) > MAX_MEMBERS:
             return None
-        members = [member for row in rows if (member := self._member(row)) is not None]
+        members = [member for pid in pids if (member := _member(pid, pgrp)) is not None]
         members.sort(key=lambda process: (process.start, process.pid), reverse=True)
         return Job(pgrp, tuple(members)) if members else None
 
     def inner_job(self, job: Job) -> Job | None:
-        """Look below the members for the one session leader whose terminal has a foreground group of its own."""
+        """Look for the one session below the members whose terminal has a foreground group of its own."""
         inner: set[int] = set()
-        level = [process.pid for process in job.processes]
-        for _ in range(_MAX_NESTING):
-            below = [row for pid in level for row in self._scan.children(pid) if row[2] != job.pgrp]
-            inner.update(row[5] for row in below if row[0] == row[3] and row[5] not in (-1, 0, job.pgrp))
-            level = [row[0] for row in below]
+        members = {process.pid for process in job.processes}
+        for pid in self.scan.leaders():
+            row = proctable.read_stat(pid)
+            if row is not None and row[5] not in (-1, 0, job.pgrp) and _descends(row[1], members):
+                inner.add(row[5])
         return self.job(inner.pop()) if len(inner) == 1 else None
 
-    def _member(self, row: proctable.Row) -> Process | None:
-        """Read a member again with its arguments; None when it ended, is a zombie or left the group meanwhile."""
-        argv = self._argv(row[0])
-        now = proctable.read_stat(row[0], self._root)
-        if now is None or now[6] != row[6] or now[2] != row[2] or now[7] in "ZX" or not now[8]:
-            return None
-        return _process(now, argv)
 
-    def _argv(self, pid: int) -> tuple[str, ...] | None:
-        try:
-            with open(f"{self._root}/{pid}/cmdline", "rb", buffering=0) as file:
-                data = file.read(_ARGV_BYTES)
-        except OSError:
-            return None
-        return tuple(part.decode("utf-8", "replace") for part in (data or b"").split(b"\0") if part) or None
+def _descends(pid: int, members: set[int]) -> bool:
+    """Tell whether a process is one of ``members`` or below one, by a few generations."""
+    for _ in range(_MAX_NESTING):
+        if pid in members:
+            return True
+        row = proctable.read_stat(pid)
+        if row is None or row[1] <= 1:
+            return False
+        pid = row[1]
+    return False
+
+
+def _member(pid: int, pgrp: int) -> Process | None:
+    """Read a member with its arguments; None when it ended, is a zombie or left the group meanwhile."""
+    argv = _argv(pid)
+    row = proctable.read_stat(pid)
+    if row is None or row[2] != pgrp or row[7] in "ZX" or not row[8]:
+        return None
+    return _process(row, argv)
+
+
+def _argv(pid: int) -> tuple[str, ...] | None:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            data = file.read(_ARGV_BYTES)
+    except OSError:
+        return None
+    return tuple(part.decode("utf-8", "replace") for part in (data or b"").split(b"\0") if part) or None
 
 
 def _process(row: proctable.Row, argv: tuple[str, ...] | None = None) -> Process:
