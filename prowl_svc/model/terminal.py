@@ -105,9 +105,9 @@ class Bell(SideEvent):
 
 @dataclass(frozen=True, slots=True)
 class ModeChange(SideEvent):
-    """A DEC private mode was set or reset (alternate screen, focus reporting, bracketed paste, sync …).
+    """A DEC private mode was set or reset (alternate screen, focus reporting, bracketed paste …), changed or not.
 
-    There is one for every mode number that a program sets or resets, known or not, changed or not.
+    Modes that are part of drawing every frame (7, 12, 25, 2026) give none: ask the screen.
     """
 
     mode: int

@@ -15,7 +15,7 @@ def _choose() -> Callable[..., Screen] | None:
     if os.environ.get("PROWL_PURE") == "1":
         return None
     try:
-        engine = importlib.import_module("prowl_svc.terminal.engine")
+        engine = importlib.import_module("prowl_svc.terminal.engine_screen")
     except ImportError:
         return None
     screen: Callable[..., Screen] = engine.EngineScreen

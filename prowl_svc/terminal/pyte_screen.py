@@ -21,6 +21,7 @@ _MAX_SIZE = 1000
 _MAX_ANSWERS = 1 << 16
 _MAX_TITLES = 10
 _DEFAULT_MODES = frozenset({7, 25})
+_DRAWING_MODES = (7, 12, 25, 2026)
 _TRACKED_MODES = KNOWN_MODES | {5, 9, 12, 47, 66, 1007, 1015, 1016, 1047, 2027, 2048}
 _ALTERNATE_MODES = (47, 1047, 1049)
 _GRID_MODES = {6: modes.DECOM, 7: modes.DECAWM}
@@ -328,7 +329,7 @@ class PyteScreen:
                 self._synchronize(on)
             if number in _TRACKED_MODES:
                 self._toggle(self._modes, number, on)
-            if number > 0:
+            if number > 0 and number not in _DRAWING_MODES:
                 self._events.append(ModeChange(token.end, number, on))
 
     @staticmethod
