@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["HOT_PATHS", "HotPath", "hot_paths"]
 
-HOT_PATHS = ("rows", "proctable", "engine")
+HOT_PATHS = ("rows", "proctable", "engine", "codexlog")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,183 @@
+"""Codex log evidence: what the process writes into its session logs, read incrementally (providers.md §2)."""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from prowl_svc.evidence.birth import birth_time
+from prowl_svc.evidence.codex_cursor import Cursor, append, check, last_line, read_at, read_line
+from prowl_svc.evidence.codex_header import ContinuityError, Header, LineageError, parse_header, roots_of
+from prowl_svc.evidence.codex_records import Decoder, Session
+from prowl_svc.evidence.host import Host
+from prowl_svc.evidence.throttle import Warnings
+from prowl_svc.model.facts import InventoryFact, ProviderFact, Suspended, Unavailable
+from prowl_svc.model.process import Generation
+
+__all__ = ["CodexLogs", "LogState", "read_logs", "session_log"]
+
+MAX_SESSIONS = 32
+_IN_THREAD = 64 << 10
+"""Bytes from which on reading leaves the event loop."""
+_MAX_CLOSED = 256
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+_DEFAULT = "/.codex/sessions/"
+
+
+def session_log(path: str, sessions: str | None = None) -> bool:
+    """Tell whether a path is a session log: under ``sessions`` when given, else under any ``.codex/sessions``."""
+    under = path.startswith(sessions.rstrip("/") + "/") if sessions is not None else _DEFAULT in path
+    name = path.rpartition("/")[2]
+    return under and name.endswith(".jsonl") and _UUID.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """All that is known of a process's logs; ``LogState()`` is the start.
+
+    ``headers`` holds each path's inode and header; ``closed`` the files that were open before, which are history when
+    they are opened again; ``rebaseline`` makes the next sample start every file at its end.
+    """
+
+    headers: Mapping[str, tuple[int, Header]] = field(default_factory=dict)
+    cursors: Mapping[str, Cursor] = field(default_factory=dict)
+    closed: tuple[tuple[str, int], ...] = ()
+    rebaseline: bool = False
+
+
+def read_logs(
+    state: LogState, paths: Sequence[str], since: float, birth: Callable[[str], float | None] = birth_time
+) -> tuple[LogState, list[ProviderFact], tuple[str, str] | None]:
+    """Read what was appended to the open logs; return the new state, the facts, and a failure (category, detail).
+
+    ``since`` is the wall time in seconds from which on a new file is read from its beginning. A suspension keeps
+    cursors and the headers that could be read.
+    """
+    try:
+        if len(paths) > MAX_SESSIONS:
+            raise ContinuityError("incomplete")
+        state, partial = _headers(state, paths)
+        if partial:
+            return state, [Suspended()], ("partialHeader", "none")
+        places = roots_of({path: header for path, (_, header) in state.headers.items()})
+        state = _open(state, paths, since, birth)
+        sizes = check(state.cursors)
+        cursors, facts = dict(state.cursors), _inventory(state, places)
+        for path in sorted(paths, key=lambda path: (places[path][1], path)):
+            cursor = cursors[path]
+            if sizes[path] == cursor.offset:
+                continue
+            cursors[path], lines = append(cursor, read_at(path, cursor.inode, cursor.offset, sizes[path]))
+            session = Session(state.headers[path][1].id, places[path][0])
+            facts.extend(cursors[path].decoder.decode(lines, session))
+        return replace(state, cursors=cursors, rebaseline=False), facts, None
+    except LineageError:
+        return state, [Suspended()], ("unknownLineage", "none")
+    except ContinuityError as error:
+        return LogState(rebaseline=True), [Unavailable()], ("continuityLost", str(error))
+
+
+def _headers(state: LogState, paths: Sequence[str]) -> tuple[LogState, bool]:
+    """Read the headers of new paths and drop what is not open any more; tell whether one is not whole yet."""
+    headers, partial = {}, False
+    for path in paths:
+        known = state.headers.get(path)
+        if known is None or (path not in state.cursors and known[0] != _inode(path)):
+            inode, line = read_line(path)
+            if line is None:
+                partial = True
+                continue
+            known = (inode, parse_header(line))
+        headers[path] = known
+    cursors = {path: cursor for path, cursor in state.cursors.items() if path in paths}
+    gone = [(path, cursor.inode) for path, cursor in state.cursors.items() if path not in cursors]
+    closed = (*state.closed, *gone)[-_MAX_CLOSED:]
+    return replace(state, headers=headers, cursors=cursors, closed=closed), partial
+
+
+def _inode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return None
+
+
+def _open(state: LogState, paths: Sequence[str], since: float, birth: Callable[[str], float | None]) -> LogState:
+    cursors = dict(state.cursors)
+    for path in paths:
+        if path in cursors:
+            continue
+        inode, header = state.headers[path]
+        born = birth(path)
+        if state.rebaseline or born is None or born < since or (path, inode) in state.closed:
+            cursors[path] = Cursor(inode, last_line(path, inode), Decoder(live=True))
+        else:
+            cursors[path] = Cursor(inode, header.end, Decoder(live=not header.forked))
+    return replace(state, cursors=cursors)
+
+
+def _inventory(state: LogState, places: Mapping[str, tuple[str, int]]) -> list[ProviderFact]:
+    return [InventoryFact(frozenset(root for root, _ in places.values()))]
+
+
+class CodexLogs:
+    """The log provider of one Codex process (a ``Provider`` of decision.coordinator).
+
+    ``sessions`` is the sessions folder of a launch with its own config root, None for the default layout; ``since`` the
+    wall time in seconds at which the provider begins. Warnings carry pid, status, cursor count and detail only.
+    """
+
+    def __init__(
+        self, host: Host, generation: Generation, sessions: str | None, since: float, warnings: Warnings
+    ) -> None:
+        self._host = host
+        self._generation = generation
+        self._sessions = sessions
+        self._since = since
+        self._warnings = warnings
+        self._state = LogState()
+
+    @property
+    def state(self) -> LogState:
+        """What is known now, for explanations."""
+        return self._state
+
+    async def sample(self, now: float) -> Sequence[ProviderFact]:
+        """Return what the logs say since the last sample."""
+        if not self._host.alive(self._generation):
+            return [Unavailable()]
+        files = self._host.open_files(self._generation.pid)
+        if not files.complete:
+            self._failed("incompleteInventory", "suspended", "none", now)
+            return [Suspended()]
+        paths = [path for path in files.paths if session_log(path, self._sessions)]
+        if self._growth(paths) > _IN_THREAD:
+            state, facts, failure = await asyncio.to_thread(read_logs, self._state, paths, self._since)
+        else:
+            state, facts, failure = read_logs(self._state, paths, self._since)
+        if not self._host.alive(self._generation):
+            return [Unavailable()]  # what was read may be another process's: cursors stay as they were
+        self._state = state
+        if failure is None:
+            self._warnings.succeeded(self._details("available", "none"))
+        else:
+            category, detail = failure
+            self._failed(category, "unavailable" if category == "continuityLost" else "suspended", detail, now)
+        return facts
+
+    def _growth(self, paths: Sequence[str]) -> int:
+        total = 0
+        for path in paths:
+            cursor = self._state.cursors.get(path)
+            try:
+                total += os.stat(path).st_size - (cursor.offset if cursor else 0)
+            except OSError:
+                continue
+        return total
+
+    def _failed(self, category: str, status: str, detail: str, now: float) -> None:
+        self._warnings.failed(category, now, self._details(status, detail))
+
+    def _details(self, status: str, detail: str) -> str:
+        return f"pid={self._generation.pid} status={status} cursors={len(self._state.cursors)} detail={detail}"

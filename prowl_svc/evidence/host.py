@@ -1,0 +1,82 @@
+"""What providers ask of the machine about processes, and how Linux answers; tests pass another object."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from prowl_svc.evidence.open_files import OpenFiles, list_open_files
+from prowl_svc.model.process import Generation
+
+__all__ = ["Host", "SystemHost"]
+
+
+class Host(Protocol):
+    """Facts of this machine."""
+
+    def alive(self, generation: Generation) -> bool:
+        """Tell whether that very process still runs: same pid, same start."""
+        ...
+
+    def open_files(self, pid: int) -> OpenFiles:
+        """Return the regular files that a process holds open for writing."""
+        ...
+
+    def environment(self, pid: int) -> dict[str, str]:
+        """Return the environment a process was started with; empty where it cannot be read."""
+        ...
+
+    def cwd(self, pid: int) -> str | None:
+        """Return a process's working directory."""
+        ...
+
+
+class SystemHost:
+    """The machine we run on: ``/proc`` on Linux, process info calls on macOS."""
+
+    def alive(self, generation: Generation) -> bool:
+        """Tell whether that very process still runs."""
+        return _start(generation.pid) == generation.start
+
+    def open_files(self, pid: int) -> OpenFiles:
+        """Return the regular files that a process holds open for writing."""
+        return list_open_files(pid)
+
+    def environment(self, pid: int) -> dict[str, str]:
+        """Return the environment a process was started with; macOS does not tell."""
+        if sys.platform != "linux":
+            return {}
+        try:
+            raw = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return {}
+        pairs = (os.fsdecode(item).partition("=") for item in raw.split(b"\0") if item)
+        return {key: value for key, _, value in pairs}
+
+    def cwd(self, pid: int) -> str | None:
+        """Return a process's working directory."""
+        try:
+            if sys.platform == "linux":
+                return os.readlink(f"/proc/{pid}/cwd")
+            import psutil  # noqa: PLC0415 - only where the kernel has no file for it
+
+            return psutil.Process(pid).cwd() or None
+        except Exception:
+            # Gone, or not ours to look at.
+            return None
+
+
+def _start(pid: int) -> int | None:
+    """Return a process's raw start time: clock ticks since boot on Linux, microseconds elsewhere."""
+    if sys.platform == "linux":
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_bytes()
+        except OSError:
+            return None
+        return int(stat[stat.rindex(b")") + 2 :].split()[19])
+    import psutil  # noqa: PLC0415 - only where the kernel has no file for it
+
+    try:
+        return round(psutil.Process(pid).create_time() * 1_000_000)
+    except psutil.Error:
+        return None
