@@ -5,11 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["EXIT_ERROR", "EXIT_OK", "EXIT_USAGE", "CliError", "Reply", "dumps", "failure", "success", "version"]
+__all__ = [
+    "DETAILED",
+    "EXIT_ERROR",
+    "EXIT_OK",
+    "EXIT_USAGE",
+    "CliError",
+    "Reply",
+    "dumps",
+    "failure",
+    "success",
+    "version",
+]
 
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 64
+
+DETAILED = frozenset({"agents.wait", "agents.dispatch"})
+"""Commands whose errors carry the service's details."""
 
 
 @dataclass(frozen=True, slots=True)

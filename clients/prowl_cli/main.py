@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from prowl_cli import plugins
-from prowl_cli.envelope import EXIT_ERROR, EXIT_USAGE, CliError, Reply, dumps, failure, success
+from prowl_cli.envelope import DETAILED, EXIT_ERROR, EXIT_USAGE, CliError, Reply, dumps, failure, success
 from prowl_cli.parser import Parser
 
 __all__ = ["build_parser", "main"]
@@ -148,17 +148,17 @@ def _fail(args: argparse.Namespace, error: Exception) -> int:
     if not isinstance(code, str) or not isinstance(message, str):
         raise error
     if getattr(args, "json", False):
-        print(dumps(failure(args.command, code, message, _details(error))))
+        print(dumps(failure(args.command, code, message, _details(args.command, error))))
         sys.stdout.flush()
     else:
         print(f"prowl: {message} [{code}]", file=sys.stderr)
     return EXIT_ERROR
 
 
-def _details(error: Exception) -> dict[str, Any] | None:
+def _details(command: str, error: Exception) -> dict[str, Any] | None:
     found = getattr(error, "details", None)
-    if found is None or isinstance(found, dict):
-        return found
+    if found is None or isinstance(found, dict) or command not in DETAILED:
+        return found if isinstance(found, dict) else None
     from prowl_cli import encode
 
     return encode.details(found)

@@ -21,9 +21,9 @@ def socket_path(environ: Mapping[str, str] | None = None) -> Path:
     named = environ.get("PROWL_SOCKET")
     if named:
         return Path(named).expanduser().absolute()
-    runtime = environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return Path(runtime).absolute() / "prowl" / "prowl.sock"
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/"):
+        return Path(runtime) / "prowl" / "prowl.sock"
     return Path(f"/tmp/prowl-{os.getuid()}/prowl.sock")
 
 
