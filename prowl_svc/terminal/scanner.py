@@ -109,6 +109,11 @@ class Scanner:
         """Whether the stream stands between sequences and characters."""
         return self._state is _State.GROUND and not self._partial
 
+    @property
+    def begun(self) -> int | None:
+        """Offset at which the unfinished sequence began, None between sequences."""
+        return None if self._state is _State.GROUND else self._start
+
     def feed(self, data: bytes) -> list[Token]:
         """Take bytes and return what completed in them, in stream order."""
         tokens: list[Token] = []
