@@ -1,0 +1,118 @@
+"""Provider cases (``providers/manifest.json``): logs, registry, sessions, progress and the seen rule."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.cases import CaseError, NotBuiltError, Outcome, judged, part, read_json
+from tests.conformance.parts import machine
+
+
+def run(path: Path) -> Iterator[Outcome]:
+    """Run the entries of a manifest; those marked as prose are for people."""
+    data = read_json(path)
+    cases = data.get("cases") if isinstance(data, dict) else None
+    if not isinstance(cases, list):
+        raise CaseError("has no cases")
+    entries = [case for case in cases if not (isinstance(case, dict) and case.get("prose"))]
+
+    def judge(case: dict[str, Any]) -> str | None:
+        kind = case.get("kind")
+        run_kind = KINDS.get(kind) if isinstance(kind, str) else None
+        if run_kind is None:
+            raise CaseError(f"no kind is called {kind!r}")
+        try:
+            return run_kind(case, path.parent)
+        except (KeyError, TypeError) as error:
+            missing = _missing(case, error)
+            if missing is None:
+                raise
+            raise CaseError(missing) from None
+
+    return judged(entries, judge)
+
+
+def _missing(case: dict[str, Any], error: Exception) -> str | None:
+    """Tell whether an exception came from a key that the case lacks."""
+    key = error.args[0] if isinstance(error, KeyError) and error.args else None
+    return f"has no {key}" if isinstance(key, str) and key in _KEYS and key not in case else None
+
+
+_KEYS = ("file", "files", "table", "steps", "expected", "expected_events", "created_after_provider_start")
+
+
+def _differs(case: dict[str, Any], seen: object, expected: object) -> str | None:
+    return None if seen == expected else f"{case['id']}: {seen}, not {expected}"
+
+
+def _codex_sample(case: dict[str, Any], folder: Path) -> str | None:
+    logs = part("prowl_svc.evidence.codex_logs")
+    shown = part("tests.evidence.fakes").shown
+    paths = [_existing(folder / name) for name in case["files"]]
+    born = 2.0 if case["created_after_provider_start"] else 0.0
+    _, facts, failure = logs.read_logs(logs.LogState(), paths, 1.0, lambda path: born)
+    category, _, detail = (case.get("expected_failure") or "").partition(":")
+    seen = None if failure is None else (failure[0], failure[1] if detail else "")
+    return _differs(case, (shown(facts), seen), (case["expected_events"], (category, detail) if category else None))
+
+
+def _codex_steps(case: dict[str, Any], folder: Path) -> str | None:
+    return part("tests.conformance.parts.codex_steps").run(case, folder)  # type: ignore[no-any-return]
+
+
+def _sequence(case: dict[str, Any], folder: Path) -> str | None:
+    return machine.sequence(read_json(folder / case["file"]))
+
+
+def _seen(case: dict[str, Any], folder: Path) -> str | None:
+    display = part("prowl_svc.decision.display")
+    state = part("prowl_svc.model.state")
+    agent = part("prowl_svc.model.agents").Agent.CLAUDE
+    for row in case["table"]:
+        before = display.Attention(agent, state.RawState(row["previous"]), row["prev_seen"])
+        now = state.Decision(state.RawState(row["now"]), "demo.rule", "demo.rule")
+        after = display.observe(before, agent, now, row["viewed"], 1.0)
+        if (after.seen, after.shown) != (row["seen"], row["display"]):
+            return f"{case['id']}: {row} gives {after.seen}, {after.shown}"
+    return None
+
+
+def _progress(case: dict[str, Any], folder: Path) -> str | None:
+    decode = part("prowl_svc.terminal.osc").decode_osc
+    terminal = part("prowl_svc.model.terminal")
+    for row in case["table"]:
+        event = decode(row["body"].encode(), b"\x07", 0)
+        seen: tuple[str | None, int | None] = (None, None)
+        if isinstance(event, terminal.Progress):
+            seen = (event.state.value, event.percent)
+        elif isinstance(event, terminal.Notification):
+            seen = (f"notification:{event.body}", None)
+        if seen != (row["result"], row["value"]):
+            return f"{case['id']}: {row} gives {seen}"
+    return None
+
+
+def _existing(path: Path) -> str:
+    if not path.is_file():
+        raise CaseError(f"{path.name} is not there")
+    return str(path)
+
+
+def _later(name: str) -> Callable[[dict[str, Any], Path], str | None]:
+    def refuse(case: dict[str, Any], folder: Path) -> str | None:
+        raise NotBuiltError(name)
+
+    return refuse
+
+
+KINDS: dict[str, Callable[[dict[str, Any], Path], str | None]] = {
+    "codex.sample": _codex_sample,
+    "codex.steps": _codex_steps,
+    "claude.sample": _later("prowl_svc.evidence.claude_registry"),
+    "machine.sequence": _sequence,
+    "pane.seen": _seen,
+    "pane.session": _later("prowl_svc.evidence.sessions"),
+    "osc9": _progress,
+    "session.path": _later("prowl_svc.evidence.sessions"),
+    "session.encoder": _later("prowl_svc.evidence.sessions"),
+}
