@@ -59,6 +59,10 @@ class Provider(Protocol):
         """Return the facts since the last sample, in order."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is held; the process it is bound to is not the pane's any more."""
+        ...
+
 
 class Coordinator:
     """Serialises the observations of one pane and holds its machine."""
@@ -170,6 +174,8 @@ class Coordinator:
 
     def _reset(self, binding: Binding | None) -> None:
         self._binding = binding
+        if self._provider is not None:
+            self._provider.close()
         self._provider = None
         self._machine = MachineState()
 

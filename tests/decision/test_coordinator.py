@@ -35,6 +35,11 @@ class FakeProvider:
     gate: asyncio.Event | None = None
     entered: asyncio.Event = field(default_factory=asyncio.Event)
 
+    closed: int = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         self.entered.set()
         if self.gate:
@@ -144,6 +149,7 @@ async def test_new_process_starts_afresh():
         Binding(Agent.CLAUDE, TWO),
     ]
     assert expected == pane.acquired
+    assert 3 == pane.provider.closed
 
 
 async def test_probe_gap_keeps_the_process():
