@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from prowl_cli import plugins
-from prowl_cli.envelope import DETAILED, EXIT_ERROR, EXIT_USAGE, CliError, Reply, dumps, failure, success
+from prowl_cli.envelope import DETAILED, EXIT_ERROR, EXIT_USAGE, Reply, dumps, failure, success
 from prowl_cli.parser import Parser
 
 __all__ = ["build_parser", "main"]
@@ -67,15 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     argv = list(sys.argv[1:] if argv is None else argv)
+    args = argparse.Namespace()
     try:
         args = _parse(argv)
-    except CliError as error:
-        print(f"prowl: {error.message} [{error.code}]", file=sys.stderr)
-        return EXIT_ERROR
-    except SystemExit as end:
-        return int(end.code or 0) if not isinstance(end.code, str) else EXIT_USAGE
-    try:
         return _print(args, args.run(args))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else EXIT_USAGE
     except BrokenPipeError:
         # The reader has what it wanted; standard output must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

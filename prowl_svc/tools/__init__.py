@@ -1,0 +1,1 @@
+"""Commands that run without a service; the CLI finds them by entry points."""
