@@ -3,6 +3,7 @@
 The child is started by posix_spawn: nothing of this process runs in it, whatever threads and memory there are here.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -137,6 +138,16 @@ def _open_terminal() -> tuple[int, int, str]:
         raise
 
 
+def _inherited() -> list[int]:
+    """Descriptors beside the standard ones that children would get: what this process was started with, not ours."""
+    result = []
+    for name in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):
+            if int(name) > 2 and os.get_inheritable(int(name)):
+                result.append(int(name))
+    return result
+
+
 def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) -> Child:
     master, slave, name = _open_terminal()
     try:
@@ -153,6 +164,7 @@ def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) 
                     (os.POSIX_SPAWN_OPEN, 0, name, os.O_RDWR, 0),
                     (os.POSIX_SPAWN_DUP2, 0, 1),
                     (os.POSIX_SPAWN_DUP2, 0, 2),
+                    *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited()),
                 ],
                 setsid=True,
                 setsigmask=[],
