@@ -1,11 +1,13 @@
 """Program status (``osc7501-cases.json``): bytes through the terminal into the record store, and the replies."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.cases import CaseError, Outcome, judged, part, read_json
 
+_REPLY = re.compile(r"\x1b\]7501;\?[^\x07\x1b]*(?:\x07|\x1b\\)")
 _FIELDS = ("id", "state", "app", "kind", "progress", "title", "msg")
 
 
@@ -31,7 +33,10 @@ def _judge(case: dict[str, Any]) -> str | None:
         for event in screen.feed(stream):
             store.apply(event, now)
         if answer := screen.take_answers():
-            replies.append(answer.decode("latin-1"))
+            mine = _REPLY.findall(answer.decode("latin-1"))
+            if not answer.decode("latin-1").startswith("".join(mine)) and stream.find(b"[c") > stream.find(b"7501;?"):
+                return f"{case['id']}: another answer goes out before the reply"
+            replies += mine
         match step.get("event"):
             case None:
                 pass

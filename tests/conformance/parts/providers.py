@@ -1,5 +1,8 @@
 """Provider cases (``providers/manifest.json``): logs, registry, sessions, progress and the seen rule."""
 
+import asyncio
+import json
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ def run(path: Path) -> Iterator[Outcome]:
         if run_kind is None:
             raise CaseError(f"no kind is called {kind!r}")
         try:
-            return run_kind(case, path.parent)
+            return run_kind({**case, "process": data.get("process_for_claude_fixtures")}, path.parent)
         except (KeyError, TypeError) as error:
             missing = _missing(case, error)
             if missing is None:
@@ -38,7 +41,7 @@ def _missing(case: dict[str, Any], error: Exception) -> str | None:
     return f"has no {key}" if isinstance(key, str) and key in _KEYS and key not in case else None
 
 
-_KEYS = ("file", "files", "table", "steps", "expected", "expected_events", "created_after_provider_start")
+_KEYS = ("file", "process", "files", "table", "steps", "expected", "expected_events", "created_after_provider_start")
 
 
 def _differs(case: dict[str, Any], seen: object, expected: object) -> str | None:
@@ -52,8 +55,44 @@ def _codex_sample(case: dict[str, Any], folder: Path) -> str | None:
     born = 2.0 if case["created_after_provider_start"] else 0.0
     _, facts, failure = logs.read_logs(logs.LogState(), paths, 1.0, lambda path: born)
     category, _, detail = (case.get("expected_failure") or "").partition(":")
-    seen = None if failure is None else (failure[0], failure[1] if detail else "")
+    # What the kind of failure adds in brackets (an error's number) is not decided by the case.
+    seen = None if failure is None else (failure[0], failure[1].partition("(")[0] if detail else "")
     return _differs(case, (shown(facts), seen), (case["expected_events"], (category, detail) if category else None))
+
+
+def _claude_sample(case: dict[str, Any], folder: Path) -> str | None:
+    registry, fakes = part("prowl_svc.evidence.claude_registry"), part("tests.evidence.fakes")
+    generation = part("prowl_svc.model.process").Generation
+    about, ticks = case["process"], None
+    if not isinstance(about, dict):
+        raise CaseError("the manifest does not say of which process the records are")
+    domain = "darwin"
+    if case.get("profile") == "our-linux":
+        domain, ticks = about["linux_pid_domain"], int(about["linux_starttime_ticks"])
+    process = registry.RegistryProcess(about["pid"], domain, about["started_at_epoch"], ticks)
+    raw = (
+        b" " * (registry.MAX_SIZE + 1) if case["file"] is None else Path(_existing(folder / case["file"])).read_bytes()
+    )
+    said: list[str] = []
+    with tempfile.TemporaryDirectory() as root:
+        record = Path(root, "sessions", f"{process.pid}.json")
+        record.parent.mkdir()
+        provider = registry.ClaudeRegistry(
+            fakes.FakeHost(),
+            generation(process.pid, ticks or 1),
+            process,
+            root,
+            wall=lambda: 0.0,
+            warnings=part("prowl_svc.evidence.throttle").Warnings(said.append),
+        )
+        if case.get("last_updated_at") is not None:
+            first = json.loads((folder / "claude" / "mac-idle.json").read_text())
+            record.write_text(json.dumps({**first, "updatedAt": case["last_updated_at"]}))
+            asyncio.run(provider.sample(0.0))
+        record.write_bytes(raw)
+        facts = asyncio.run(provider.sample(1.0))
+    failure = case.get("expected_failure")
+    return _differs(case, (fakes.shown(facts), said), ([case["expected"]], [failure] if failure else []))
 
 
 def _codex_steps(case: dict[str, Any], folder: Path) -> str | None:
@@ -108,7 +147,7 @@ def _later(name: str) -> Callable[[dict[str, Any], Path], str | None]:
 KINDS: dict[str, Callable[[dict[str, Any], Path], str | None]] = {
     "codex.sample": _codex_sample,
     "codex.steps": _codex_steps,
-    "claude.sample": _later("prowl_svc.evidence.claude_registry"),
+    "claude.sample": _claude_sample,
     "machine.sequence": _sequence,
     "pane.seen": _seen,
     "pane.session": _later("prowl_svc.evidence.sessions"),
