@@ -252,3 +252,34 @@ def squeeze(str text not None):
         return PyUnicode_FromKindAndData(width, buffer, size)
     finally:
         PyMem_Free(buffer)
+
+
+def logical(list trimmed not None, bytes indents not None, Py_ssize_t start, Py_ssize_t stop, starts):
+    """Join the rows that a narrow pane wrapped (see ``_rows_py.logical``)."""
+    cdef Py_ssize_t number, head = 0
+    cdef const unsigned char* deep = <const unsigned char*> indents
+    cdef unsigned char indent = 0
+    cdef str text
+    cdef str whole = None
+    cdef list parts = None
+    cdef list found = []
+    if start < 0 or stop > len(trimmed) or stop > len(indents):
+        raise IndexError("rows out of range")
+    for number in range(start, stop):
+        text = trimmed[number]
+        if whole is not None:
+            if text and deep[number] > indent and text[0] not in starts:
+                if parts is None:
+                    parts = [whole]
+                parts.append(text)
+                continue
+            found.append((head, whole if parts is None else " ".join(parts)))
+            whole = None
+            parts = None
+        if text:
+            head = number
+            indent = deep[number]
+            whole = text
+    if whole is not None:
+        found.append((head, whole if parts is None else " ".join(parts)))
+    return found

@@ -5,7 +5,7 @@ from typing import Final
 
 from prowl_svc._fast.rows_glyphs import BLANKS, FRAMES, GLYPHS, KINDS, Kind
 
-__all__ = ["lower", "scan", "squeeze"]
+__all__ = ["logical", "lower", "scan", "squeeze"]
 
 _MASK: Final[dict[str, int]] = {}
 for _bit, _scalars in GLYPHS.items():
@@ -78,3 +78,27 @@ def lower(text: str) -> str:
 def squeeze(text: str) -> str:
     """Return ``text`` lowered, without blank space, newlines, box drawing and block elements."""
     return lower(_SQUEEZED.sub("", text))
+
+
+def logical(trimmed: list[str], indents: bytes, start: int, stop: int, starts: frozenset[str]) -> list[tuple[int, str]]:
+    """Join the rows that a narrow pane wrapped onto deeper indented rows (detection.md §2.1.1).
+
+    Returns (number of the first row, text) for each. A blank row separates; a row whose first scalar is in ``starts``
+    never continues another one; the rest continue a head that is less indented.
+    """
+    found: list[tuple[int, str]] = []
+    parts: list[str] = []
+    head = indent = 0
+    for number in range(start, stop):
+        text = trimmed[number]
+        if parts and text and indents[number] > indent and text[0] not in starts:
+            parts.append(text)
+            continue
+        if parts:
+            found.append((head, " ".join(parts)))
+            parts = []
+        if text:
+            head, indent, parts = number, indents[number], [text]
+    if parts:
+        found.append((head, " ".join(parts)))
+    return found

@@ -7,10 +7,11 @@ import os
 
 from prowl_svc._fast import _rows_py as _implementation
 
-__all__ = ["COMPILED", "lower", "scan", "squeeze"]
+__all__ = ["COMPILED", "logical", "lower", "scan", "squeeze"]
 
 COMPILED = False
 scan = _implementation.scan
+logical = _implementation.logical
 lower = _implementation.lower
 squeeze = _implementation.squeeze
 
@@ -22,5 +23,6 @@ if os.environ.get("PROWL_PURE") != "1":
     else:
         COMPILED = True
         scan = _rows.scan
+        logical = _rows.logical
         lower = _rows.lower
         squeeze = _rows.squeeze

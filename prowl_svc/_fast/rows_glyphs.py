@@ -69,6 +69,9 @@ class Glyph:
     HOOK: Final = 1 << 15  # ⎿ └ ⎋ and Nerd Font's escape key U+F12B7
     LENS: Final = 1 << 16  # ⌕
     BLOCK: Final = 1 << 17  # block elements, as logos and scrollbars have
+    DOWN: Final = 1 << 18  # ↓, which is an ARROW too
+    EDGE: Final = 1 << 19  # ▔, which is a BLOCK too
+    WARNING: Final = 1 << 20  # ⚠, which is a TRIANGLE too
 
 
 #: Scalars of every glyph class; a scalar may be in several.
@@ -91,6 +94,9 @@ GLYPHS: Final[dict[int, str]] = {
     Glyph.HOOK: "⎿└⎋\U000f12b7",
     Glyph.LENS: "⌕",
     Glyph.BLOCK: "".join(map(chr, range(0x2580, 0x25A0))),
+    Glyph.DOWN: "↓",
+    Glyph.EDGE: "▔",
+    Glyph.WARNING: "⚠",
 }
 
 #: Scalars of every kind that is told by its first scalar alone.

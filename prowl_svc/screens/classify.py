@@ -101,6 +101,8 @@ def explain(agent: Agent, rows: Sequence[str], title: str = "") -> Explanation:
 def _try(frame: Frame, rule: Rule) -> Tried:
     if rule.needs & ~frame.glyphs:
         return Tried(rule.id, rule.state, False, "none of its glyphs is on the screen")
+    if rule.hints and not frame.hinted(rule.hints):
+        return Tried(rule.id, rule.state, False, "none of its words is in the last rows")
     name = describe(rule.region)
     span = frame.fact(rule.region)
     if not span:

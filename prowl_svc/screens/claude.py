@@ -7,13 +7,14 @@ from typing import Final
 from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
-from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import asks_to_confirm, is_numbered, is_spinner_row, last_rows, logical_rows
+from prowl_svc.screens.frame import Frame, Region
+from prowl_svc.screens.regions import asks_to_confirm, is_numbered, is_spinner_row, last_rows, rows_upwards
 from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 
 __all__ = ["SCREEN", "composer_text", "is_border"]
 
 _BORDER: Final = re.compile(r"[─-]{3,}(?: .*[─-])?")
+_SPINNER: Final = frozenset(ANIMATED + "*")
 _STARTS: Final = frozenset(ANIMATED + "●⏺◯⎿❯─-")
 _CHROME: Final = frozenset(ANIMATED + "●⎿❯◻◼☐✔✘")
 _TASKS: Final = re.compile(r"[0-9]+ tasks? \(|… \+[0-9]+ ")
@@ -28,6 +29,7 @@ _INTERRUPT: Final = re.compile(r"(?:^| · )esc to interrupt(?: · |  |$)")
 _SHELLS: Final = re.compile(
     r"(?:^|· )[0-9]+ (?:shells?|bash(?:es)?|monitors?|background tasks?)(?: running)?(?: ·|  |$)"
 )
+_SHELL_HINTS: Final = ("shell", "bash", "monitor", "backgroundtask")
 _REFUSAL: Final = re.compile(r"[0-9]+\. (?:no|deny|decline|reject|don['’]t allow)\b")
 _TRUST: Final = frozenset(("no, exit", "yes, i trust this folder"))
 
@@ -164,21 +166,6 @@ def _live_end(frame: Frame) -> int:
     return border if border >= 0 else prompt
 
 
-def _starts(scalar: str) -> bool:
-    return scalar in _STARTS
-
-
-def _upwards(frame: Frame, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the logical rows above ``end`` from the bottom up, each run of adjacent rows rebuilt when it is met."""
-    while end > 0:
-        if not frame.trimmed[end - 1]:
-            end -= 1
-            continue
-        start = frame.kinds.rfind(Kind.BLANK, 0, end) + 1
-        yield from reversed(logical_rows(frame, range(start, end), _starts))
-        end = start
-
-
 def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
     """Tell whether a logical row is live chrome: glyph-led, a task list's row, or right-aligned over the composer."""
     if text[0] in _CHROME:
@@ -191,46 +178,78 @@ def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
     return indent * 3 >= width > 0 and indent + len(text) >= width - 2
 
 
-def live_rows(frame: Frame) -> tuple[tuple[int, str], ...]:
-    """Return the logical rows of the live status block, lowest first; a finished turn's row ends it (§2.1.1)."""
+def live_rows(frame: Frame) -> Iterator[tuple[int, str]]:
+    """Yield the logical rows of the live status block, lowest first; a finished turn's row ends it (§2.1.1)."""
     end = frame.fact(_live_end)
     width = len(frame.rows[end].rstrip()) if end < frame.end and frame.kinds[end] in "=-" else 0
-    found: list[tuple[int, str]] = []
     held: list[tuple[int, str]] = []  # paragraphs that are live only if the head of a queued message stands above
-    for row, text in _upwards(frame, end):
-        if text[0] in ANIMATED and _FINISHED.fullmatch(text):
-            break
-        live = _is_live(frame, row, text, width)
-        if held and not live and not _starts(text[0]):
-            held.append((row, text))
-        elif held and text[0] != "❯":
-            break
-        elif live:
-            found += held
-            held = []
-            found.append((row, text))
+    for row, text in rows_upwards(frame, end, _STARTS):
+        if " for " in text and text[0] in _SPINNER and _FINISHED.fullmatch(text):
+            return
+        if _is_live(frame, row, text, width):
+            if held:
+                if text[0] != "❯":
+                    return
+                yield from held
+                held = []
+            yield row, text
+        elif text[0] in _STARTS:
+            return
         else:
-            if _starts(text[0]):
-                break
             held.append((row, text))
-    return tuple(found)
 
 
-def live_block(frame: Frame) -> range:
-    """The live status rows above the composer."""
-    found = frame.fact(live_rows)
-    return range(found[-1][0], frame.fact(_live_end)) if found else range(0)
+def live_status(frame: Frame) -> dict[str, int]:
+    """Return the rows of the live block that prove work, by what they are; a spinner makes the others needless."""
+    found: dict[str, int] = {}
+    for row, text in live_rows(frame):
+        head = text[0]
+        if head in _SPINNER:
+            if "…" in text and (is_spinner_row(text) if head != "*" else _STAR.match(text)):
+                found["spinner"] = row
+                break
+            lower = text.lower()
+            if "etry" in lower and _RETRYING.search(lower):
+                found.setdefault("retry", row)
+            elif "waiting for" in lower and ("background agent" in lower or _WAITING.search(lower)):
+                found.setdefault("wait", row)
+        elif head == "●" and "…" in text and text[1:2] != "\ufe0f" and _has_elapsed(text):
+            found.setdefault("elapsed", row)
+    return found
+
+
+def _status(name: str, doc: str) -> Region:
+    def region(frame: Frame) -> range:
+        row = frame.fact(live_status).get(name, -1)
+        return range(row, row + 1) if row >= 0 else range(0)
+
+    region.__doc__ = doc
+    return region
+
+
+spinner_row: Final = _status("spinner", "The live row led by an animated glyph, with … and a letter.")
+elapsed_row: Final = _status("elapsed", "The live row led by ●, with … and an elapsed time in parentheses.")
+wait_row: Final = _status("wait", "The live row that waits for background agents or workflows.")
+retry_row: Final = _status("retry", "The live row that says when the request is retried.")
 
 
 def user_shell(frame: Frame) -> range:
     """The command that the user runs with ! and the row of its output, lowest above the composer."""
-    for row, text in frame.fact(live_rows):
+    for row, text in live_rows(frame):
         if text[0] == "⎿":
             above = frame.above(row, 1)
             return range(above[0], row + 1) if above and frame.heads[above[0]] == "!" else range(0)
         if text[0] in "❯●":
             break
     return range(0)
+
+
+def task_view(frame: Frame) -> range:
+    """The view of one background task: everything under the lowest ─ rule, with no composer there."""
+    if frame.fact(composer) or frame.fact(shell_composer):
+        return range(0)
+    top = _border_above(frame, frame.end)
+    return range(top, frame.end) if top >= 0 else range(0)
 
 
 def below_prompt(frame: Frame) -> range:
@@ -348,16 +367,6 @@ def signs_in(frame: Frame, span: range) -> bool:
     )
 
 
-def spins(frame: Frame, span: range) -> bool:
-    """A spinner activity row"""
-    return any(is_spinner_row(text) or (text[0] == "*" and _STAR.match(text)) for _, text in frame.fact(live_rows))
-
-
-def elapsed(frame: Frame, span: range) -> bool:
-    """A row led by ● with … and an elapsed time in parentheses"""
-    return any(text[0] == "●" and text[1:2] != "\ufe0f" and _has_elapsed(text) for _, text in frame.fact(live_rows))
-
-
 def _has_elapsed(text: str) -> bool:
     body = text[1:].strip(BLANKS)
     opening = body.rfind("(")
@@ -368,21 +377,9 @@ def _has_elapsed(text: str) -> bool:
     return False
 
 
-def retries(frame: Frame, span: range) -> bool:
-    """A glyph-led row says that the request is retried"""
-    return any(
-        (text[0] in ANIMATED or text[0] == "*") and _RETRYING.search(text.lower()) for _, text in frame.fact(live_rows)
-    )
-
-
-def waits(frame: Frame, span: range) -> bool:
-    """A glyph-led row waits for background agents or workflows"""
-    for _, text in frame.fact(live_rows):
-        if text[0] in ANIMATED or text[0] == "*":
-            lower = text.lower()
-            if "waiting for" in lower and ("background agent" in lower or _WAITING.search(lower)):
-                return True
-    return False
+def counts_agents(frame: Frame, span: range) -> bool:
+    """It counts finished agents"""
+    return "done" in frame.joined(span) and "agentsdone" in frame.said(span)
 
 
 def runs_shells(frame: Frame, span: range) -> bool:
@@ -405,6 +402,12 @@ def is_running(frame: Frame, span: range) -> bool:
     return frame.trimmed[span.stop - 1].lstrip("⎿").lstrip(BLANKS).startswith("Running…")
 
 
+def is_running_task(frame: Frame, span: range) -> bool:
+    """Its status is running, and it can be stopped"""
+    said = frame.said(span)
+    return "status:running" in said and "xtostop" in said
+
+
 def one_row(frame: Frame, span: range) -> bool:
     """It holds one row and the prompt is there"""
     return len(span) == 3 and frame.fact(prompt_row) == span.start + 1
@@ -419,31 +422,30 @@ def composer_text(frame: Frame) -> str | None:
     return "\n".join([rows[0][1:], *rows[1:]]).strip(BLANKS + "\n")
 
 
-_DIALOG: Final = Rule("claude.dialog", RawState.BLOCKED, dialog, confirms, needs=Glyph.CHEVRON)
-
 SCREEN: Final = AgentScreen(
     agent=Agent.CLAUDE,
     tail=0,
     rules=(
-        Rule("claude.viewer", RawState.UNKNOWN, scroll_control, scrolled, needs=Glyph.ARROW),
-        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), old_viewer),
-        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), transcript),
+        Rule("claude.viewer", RawState.UNKNOWN, scroll_control, scrolled, needs=Glyph.DOWN),
+        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), old_viewer, hints=("⌕search…", "ctrl+rtotoggle")),
+        Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), transcript, hints=("showingdetailedtranscript",)),
         Rule("claude.viewer", RawState.UNKNOWN, history, filters_history, needs=Glyph.LENS),
         Rule("claude.blockedPrompt", RawState.BLOCKED, interaction, asks),
         Rule("claude.blockedPrompt", RawState.BLOCKED, dialog, offers_refusal, needs=Glyph.CHEVRON),
-        _DIALOG,
+        Rule("claude.dialog", RawState.BLOCKED, dialog, confirms, hints=("esctocancel", "esctoskip")),
         Rule("claude.signIn", RawState.BLOCKED, dialog, signs_in, needs=Glyph.CHEVRON),
-        Rule("claude.spinner", RawState.WORKING, live_block, spins, needs=Glyph.ELLIPSIS, style=Style.SYMBOL_CYCLE),
-        Rule("claude.elapsedStatus", RawState.WORKING, live_block, elapsed, needs=Glyph.ELLIPSIS, style=Style.BULLET),
-        Rule("claude.backgroundWork", RawState.WORKING, live_block, waits, style=Style.SYMBOL_CYCLE),
-        Rule("claude.backgroundWork", RawState.WORKING, below_prompt, says("agents done"), needs=Glyph.CHEVRON),
-        Rule("claude.retrying", RawState.WORKING, live_block, retries, style=Style.SYMBOL_CYCLE),
-        Rule("claude.userShell", RawState.WORKING, user_shell, is_running, needs=Glyph.HOOK),
-        Rule("claude.interruptFooter", RawState.WORKING, footer, interruptible),
-        Rule("claude.backgroundWork", RawState.WORKING, footer, runs_shells),
+        Rule("claude.spinner", RawState.WORKING, spinner_row, holds, needs=Glyph.ELLIPSIS, style=Style.SYMBOL_CYCLE),
+        Rule("claude.elapsedStatus", RawState.WORKING, elapsed_row, holds, needs=Glyph.ELLIPSIS, style=Style.BULLET),
+        Rule("claude.backgroundWork", RawState.WORKING, wait_row, holds, style=Style.SYMBOL_CYCLE),
+        Rule("claude.backgroundWork", RawState.WORKING, below_prompt, counts_agents, needs=Glyph.CHEVRON),
+        Rule("claude.retrying", RawState.WORKING, retry_row, holds, style=Style.SYMBOL_CYCLE),
+        Rule("claude.userShell", RawState.WORKING, user_shell, is_running, needs=Glyph.HOOK | Glyph.ELLIPSIS),
+        Rule("claude.interruptFooter", RawState.WORKING, footer, interruptible, hints=("interrupt",)),
+        Rule("claude.backgroundWork", RawState.WORKING, footer, runs_shells, hints=_SHELL_HINTS),
+        Rule("claude.backgroundWork", RawState.WORKING, task_view, is_running_task, hints=("xtostop",)),
         Rule("claude.idleComposer", RawState.IDLE, composer, one_row, needs=Glyph.CHEVRON),
         Rule("claude.draftComposer", RawState.IDLE, composer, holds, needs=Glyph.CHEVRON),
         Rule("claude.shellComposer", RawState.IDLE, shell_composer, holds),
-        Rule("claude.menu", RawState.IDLE, menu, holds),
+        Rule("claude.menu", RawState.IDLE, menu, holds, needs=Glyph.EDGE),
     ),
 )

@@ -1,6 +1,7 @@
 """Codex's screens: the older interface (detection.md §2.2) and what 0.158 to 0.171 show."""
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 from prowl_svc._fast.rows import lower as lowered
@@ -16,6 +17,7 @@ __all__ = ["SCREEN", "composer_text"]
 _DOTS: Final = re.compile(r"[\u2800-\u28ff\s]*")
 _NO_DOTS: Final = dict.fromkeys(range(0x2800, 0x2900), " ")
 _SPACE: Final = frozenset(BLANKS)
+_FOOTER_HEADS: Final = frozenset("•◦0123456789")
 _HINTS: Final = frozenset(
     (
         "Ask Codex to do anything",
@@ -35,6 +37,7 @@ _LABELLED: Final = re.compile(
     r"[•◦] (?![a-z]|Working \(|Waiting for background terminal).*"
     r"\((?:[0-9]+[hms] ?)+(?:•? esc to interrupt\)(?: · .*)?|(?:• ?[a-z ]*)?…)"
 )
+_HINT: Final = re.compile(r" for shortcuts| for agents| to view|tab to queue| again to ")
 _TERMINALS: Final = re.compile(r"[0-9]+ background terminals? running(?: · .*)?")
 _CLOSING: Final = re.compile(r"[─ ]*Worked for (?:<1s|[0-9]+[dhms])(?: [0-9]+[hms])*(?: [•·─].*)?")
 _QUESTION: Final = re.compile(r"Question [0-9]+/[0-9]+ \(")
@@ -74,6 +77,12 @@ def content(frame: Frame) -> list[int]:
     return [n for n in frame.nonblank if not (masks[n] & Glyph.BRAILLE and _DOTS.fullmatch(rows[n]))]
 
 
+def _under(frame: Frame, row: int) -> list[int]:
+    """Return the content rows under ``row``."""
+    rows = frame.fact(content)
+    return rows[bisect_right(rows, row) :]
+
+
 def prompt_row(frame: Frame) -> int:
     """Return the last prompt row as drawn, or -1."""
     row = frame.heads.rfind("›")
@@ -106,6 +115,11 @@ def _rows(frame: Frame, start: int, stop: int) -> str:
     return lowered(frame.joined(range(max(0, start), min(stop, frame.end))))
 
 
+def no_prompt(frame: Frame) -> range:
+    """All of a screen without a prompt row."""
+    return range(0) if frame.fact(prompt_row) >= 0 else range(frame.end)
+
+
 def dialog(frame: Frame) -> range:
     """The selected choice with its question above: from the row that opens the question to the end."""
     chosen = frame.fact(choice_row)
@@ -122,22 +136,29 @@ def dialog(frame: Frame) -> range:
 
 
 def pointer_row(frame: Frame) -> range:
-    """The last row led by › or >, in the last 18 rows."""
+    """The last row led by › or >."""
     row = max(frame.heads.rfind("›"), frame.heads.rfind(">"))
-    return range(row, row + 1) if row >= max(0, frame.end - 18) else range(0)
+    return range(row, row + 1) if row >= 0 else range(0)
+
+
+def footers(frame: Frame) -> dict[int, str]:
+    """Return the rows of the footer window that start as a footer does: the last four, and three above the composer."""
+    rows = frame.fact(content)
+    composer = frame.fact(composer_row)
+    above = bisect_left(rows, composer) if composer >= 0 else 0
+    last = max(len(rows) - 4, above)
+    found = {}
+    for row in rows[max(0, above - 3) : above] + rows[last:]:
+        text = _clear(frame, row)
+        if text[:1] in _FOOTER_HEADS:
+            found[row] = text
+    return found
 
 
 def footer_window(frame: Frame) -> range:
-    """The last four content rows, and the three above the composer."""
-    rows = frame.fact(content)
-    if not rows:
-        return range(0)
-    first = max(0, len(rows) - 4)
-    composer = frame.fact(composer_row)
-    if composer >= 0:
-        above = sum(1 for row in rows if row < composer)
-        first = min(first, max(0, above - 3))
-    return range(rows[first], frame.end)
+    """The rows of the footer window that start as a footer does."""
+    found = frame.fact(footers)
+    return range(min(found), max(found) + 1) if found else range(0)
 
 
 def status_row(frame: Frame) -> range:
@@ -153,9 +174,7 @@ def status_row(frame: Frame) -> range:
 
 def _is_status(row: str) -> bool:
     """Tell whether a row is the status line under the composer."""
-    if " · " not in row and not row.endswith(" ·"):
-        return False
-    return any(part in row for part in ("Context ", "context left", "~/", "/"))
+    return (" · " in row or row.endswith(" ·")) and ("/" in row or "Context " in row or "context left" in row)
 
 
 def composer(frame: Frame) -> range:
@@ -163,7 +182,7 @@ def composer(frame: Frame) -> range:
     row = frame.fact(composer_row)
     if row < 0:
         return range(0)
-    below = [number for number in frame.fact(content) if number > row]
+    below = _under(frame, row)
     for place, number in enumerate(below):
         text = _clear(frame, number)
         if _is_status(text):
@@ -180,7 +199,7 @@ def _is_hint(frame: Frame, row: int) -> bool:
     text = _clear(frame, row)
     if "esc to interrupt" in text or "[Image #" in text:
         return False
-    return " for shortcuts" in text or " for agents" in text or " to view" in text or "tab to queue" in text
+    return _HINT.search(text) is not None
 
 
 def shell_composer(frame: Frame) -> range:
@@ -262,8 +281,9 @@ def reviews_hooks(frame: Frame, span: range) -> bool:
 def signs_in(frame: Frame, span: range) -> bool:
     """It points at a way to sign in, and the welcome and the other ways are there"""
     choice = lowered(_choice_text(frame.trimmed[span.start]))
-    window = _rows(frame, frame.end - 18, frame.end)
-    if choice.startswith(_SIGN_IN):
+    end = frame.nonblank[-1] + 1
+    if choice.startswith(_SIGN_IN) and span.start >= end - 18:
+        window = _rows(frame, end - 18, end)
         older = (_WELCOME, *_SIGN_IN[1:], "press enter to continue")
         if all(part in window for part in older):
             return True
@@ -342,32 +362,27 @@ def scrolled(frame: Frame, span: range) -> bool:
 def browses(frame: Frame, span: range) -> bool:
     """It says that the transcript is browsed"""
     said = frame.said(span)
-    return "enter/esclatest" in said or "browsingtranscript·" in said
+    return "enter/esclatest" in said or "browsingtranscript·" in said or "browsing·↑↓" in said
 
 
-def _in_window(frame: Frame, span: range, pattern: re.Pattern[str]) -> bool:
-    """Tell whether a content row of the footer window, which has a gap, matches."""
-    rows = frame.fact(content)
-    composer = frame.fact(composer_row)
-    above = [row for row in rows if row < composer][-3:] if composer >= 0 else []
-    return any(
-        pattern.fullmatch(_clear(frame, row)) for row in dict.fromkeys([*above, *rows[-4:]]) if row >= span.start
-    )
+def _has_footer(frame: Frame, pattern: re.Pattern[str]) -> bool:
+    """Tell whether a row of the footer window matches; the window has a gap that its span does not show."""
+    return any(map(pattern.fullmatch, frame.fact(footers).values()))
 
 
 def works(frame: Frame, span: range) -> bool:
     """A row: • Working (… esc to interrupt)"""
-    return _in_window(frame, span, _WORKING)
+    return _has_footer(frame, _WORKING)
 
 
 def waits_for_terminal(frame: Frame, span: range) -> bool:
     """A row: • Waiting for background terminal (… esc to interrupt)"""
-    return _in_window(frame, span, _WAITING)
+    return _has_footer(frame, _WAITING)
 
 
 def runs_terminals(frame: Frame, span: range) -> bool:
     """A row counts the background terminals that run"""
-    return _in_window(frame, span, _TERMINALS)
+    return _has_footer(frame, _TERMINALS)
 
 
 def labelled(frame: Frame, span: range) -> bool:
@@ -378,10 +393,8 @@ def labelled(frame: Frame, span: range) -> bool:
 def is_empty(frame: Frame, span: range) -> bool:
     """Nothing is typed: blank, or exactly one of the hints; only a status line and one hint row below"""
     row = span.start
-    below = [number for number in frame.fact(content) if number > row]
-    if not below or not _is_status(_clear(frame, below[0])):
-        return False
-    if any("esc to interrupt" in _clear(frame, n) or "[Image #" in _clear(frame, n) for n in below):
+    below = [_clear(frame, number) for number in _under(frame, row)]
+    if not below or not _is_status(below[0]) or "esc to interrupt" in below[0] or "[Image #" in below[0]:
         return False
     typed = _choice_text(_clear(frame, row))
     if typed:
@@ -420,7 +433,7 @@ def turn_is_open(frame: Frame) -> bool:
     if user >= 0:
         return True
     # The message has scrolled off: only the newer interface always closes a turn, and a fresh start has none.
-    below = [number for number in frame.fact(content) if number > composer]
+    below = _under(frame, composer)
     fresh = any(">_ OpenAI Codex" in row for row in frame.trimmed[:composer])
     return len(below) == 2 and _is_hint(frame, below[1]) and not fresh and "•" in frame.heads[:composer]
 
@@ -429,34 +442,27 @@ SCREEN: Final = AgentScreen(
     agent=Agent.CODEX,
     tail=24,
     rules=(
-        Rule("codex.viewer", RawState.UNKNOWN, above_composer, scrolled, needs=Glyph.ARROW),
-        Rule("codex.viewer", RawState.UNKNOWN, under_composer, browses),
-        Rule("codex.viewer", RawState.UNKNOWN, last_rows(3), says("↑/↓ to scroll") & says("q to quit")),
+        Rule("codex.viewer", RawState.UNKNOWN, above_composer, scrolled, needs=Glyph.DOWN),
+        Rule("codex.viewer", RawState.UNKNOWN, under_composer, browses, hints=("esclatest", "browsing")),
+        Rule("codex.viewer", RawState.UNKNOWN, last_rows(3), says("↑/↓ to scroll"), hints=("qtoquit",)),
         Rule("codex.directoryTrust", RawState.BLOCKED, choice_row, trusts_directory, needs=Glyph.ANGLE),
         Rule("codex.hookReview", RawState.BLOCKED, choice_row, reviews_hooks, needs=Glyph.ANGLE),
-        Rule("codex.hookReview", RawState.BLOCKED, last_rows(12), hooks_wait, needs=Glyph.TRIANGLE),
-        Rule("codex.signIn", RawState.BLOCKED, pointer_row, signs_in),
-        Rule("codex.signIn", RawState.BLOCKED, screen, finishes_sign_in),
+        Rule("codex.hookReview", RawState.BLOCKED, last_rows(12), hooks_wait, hints=("ttotrustall",)),
+        Rule("codex.signIn", RawState.BLOCKED, pointer_row, signs_in, hints=("entertocontinue",)),
+        Rule("codex.signIn", RawState.BLOCKED, no_prompt, finishes_sign_in),
         Rule("codex.update", RawState.BLOCKED, choice_row, offers_update, needs=Glyph.ANGLE),
         Rule("codex.startQuestion", RawState.BLOCKED, choice_row, starts_up, needs=Glyph.ANGLE),
         Rule("codex.confirmationFooter", RawState.BLOCKED, choice_row, confirms, needs=Glyph.ANGLE),
         Rule("codex.confirmationChoices", RawState.BLOCKED, dialog, confirms_by_choices, needs=Glyph.ANGLE),
-        Rule("codex.question", RawState.BLOCKED, screen, asks_questions),
-        Rule("codex.workingFooter", RawState.WORKING, footer_window, works, needs=Glyph.BULLET, style=Style.BULLET),
-        Rule(
-            "codex.backgroundTerminalFooter",
-            RawState.WORKING,
-            footer_window,
-            waits_for_terminal,
-            needs=Glyph.BULLET,
-            style=Style.BULLET,
-        ),
-        Rule("codex.statusFooter", RawState.WORKING, status_row, labelled, needs=Glyph.BULLET, style=Style.BULLET),
+        Rule("codex.question", RawState.BLOCKED, screen, asks_questions, hints=("tosubmit",)),
+        Rule("codex.workingFooter", RawState.WORKING, footer_window, works, style=Style.BULLET),
+        Rule("codex.backgroundTerminalFooter", RawState.WORKING, footer_window, waits_for_terminal, style=Style.BULLET),
+        Rule("codex.statusFooter", RawState.WORKING, status_row, labelled, style=Style.BULLET),
         Rule("codex.backgroundTerminals", RawState.WORKING, footer_window, runs_terminals),
         Rule("codex.emptyComposer", RawState.IDLE, composer, is_empty, needs=Glyph.ANGLE),
         Rule("codex.draftComposer", RawState.IDLE, composer, holds, needs=Glyph.ANGLE),
-        Rule("codex.shellComposer", RawState.IDLE, shell_composer, holds),
-        Rule("codex.menu", RawState.IDLE, last_rows(1), says("enter select · esc back")),
+        Rule("codex.shellComposer", RawState.IDLE, shell_composer, holds, hints=("shellmode",)),
+        Rule("codex.menu", RawState.IDLE, last_rows(2), says("enter select · esc back"), hints=("enterselect",)),
     ),
     title=TitleRules(
         working=lambda title: _SPINNING.match(title) is not None,

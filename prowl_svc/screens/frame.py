@@ -24,6 +24,7 @@ class Frame:
 
     __slots__ = (
         "_facts",
+        "_foot",
         "_lower",
         "_said",
         "_text",
@@ -58,6 +59,7 @@ class Frame:
         self._said: dict[tuple[int, int], str] = {}
         self._text: str | None = None
         self._lower: str | None = None
+        self._foot: str | None = None
 
     @property
     def text(self) -> str:
@@ -76,9 +78,10 @@ class Frame:
     def fact(self, find: "Callable[[Frame], T]") -> T:
         """Return ``find(frame)``, computed once a frame: regions and whatever else rules share."""
         facts = self._facts
-        if find not in facts:
-            facts[find] = find(self)
-        return facts[find]  # type: ignore[no-any-return]
+        found = facts.get(find)
+        if found is None:
+            found = facts[find] = find(self)
+        return found
 
     def joined(self, span: range) -> str:
         """Return the trimmed rows of ``span`` joined by newlines, as drawn."""
@@ -100,6 +103,19 @@ class Frame:
         if found is None:
             found = self._said[key] = squeeze(self.joined(span))
         return found
+
+    @property
+    def foot(self) -> str:
+        """What the last six non-blank rows say, squeezed: where dialogs and footers have their key hints."""
+        if self._foot is None:
+            filled = self.nonblank
+            self._foot = squeeze("".join([self.trimmed[row] for row in filled[-6:]]))
+        return self._foot
+
+    def hinted(self, hints: tuple[str, ...]) -> bool:
+        """Tell whether one of the squeezed words stands in the foot."""
+        foot = self.foot
+        return any(hint in foot for hint in hints) if len(hints) > 1 else hints[0] in foot
 
     def row_of(self, position: int) -> int:
         """Return the number of the row that holds a position of ``text`` (or of ``lower``)."""

@@ -1,9 +1,10 @@
 """Named regions and row tests that the agents' files share (detection.md §2.0)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
+from prowl_svc._fast.rows import logical
 from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, KINDS, Kind
 from prowl_svc.model.state import Style
 from prowl_svc.screens.frame import Frame, Region
@@ -24,6 +25,7 @@ __all__ = [
     "last_box",
     "last_rows",
     "logical_rows",
+    "rows_upwards",
     "ruled_composer",
     "screen",
     "selected_choice",
@@ -203,29 +205,24 @@ def ruled_composer(glyph: str) -> Region:
     return region
 
 
-def logical_rows(frame: Frame, span: range, starts: Callable[[str], bool]) -> list[tuple[int, str]]:
+def logical_rows(frame: Frame, span: range, starts: frozenset[str]) -> list[tuple[int, str]]:
     """Rebuild the rows that a narrow pane wrapped onto deeper indented rows (detection.md §2.1.1).
 
-    Returns (number of the first physical row, text) for each; ``starts(first scalar)`` tells the rows that never
+    Returns (number of the first physical row, text) for each; ``starts`` are the first scalars of rows that never
     continue another one. Blank rows separate and are left out.
     """
-    found: list[tuple[int, str]] = []
-    head = -1
-    indent = 0
-    parts: list[str] = []
-    for number in span:
-        trimmed = frame.trimmed[number]
-        if not trimmed:
-            if parts:
-                found.append((head, " ".join(parts)))
-                parts = []
+    return logical(frame.trimmed, frame.indents, span.start, span.stop, starts)
+
+
+def rows_upwards(frame: Frame, end: int, starts: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Yield the logical rows above ``end`` from the bottom up, each run of adjacent rows rebuilt when it is met."""
+    trimmed, kinds, indents = frame.trimmed, frame.kinds, frame.indents
+    while end > 0:
+        if not trimmed[end - 1]:
+            end -= 1
             continue
-        if parts and frame.indents[number] > indent and not starts(trimmed[0]):
-            parts.append(trimmed)
-            continue
-        if parts:
-            found.append((head, " ".join(parts)))
-        head, indent, parts = number, frame.indents[number], [trimmed]
-    if parts:
-        found.append((head, " ".join(parts)))
-    return found
+        start = kinds.rfind(Kind.BLANK, 0, end) + 1
+        found = logical(trimmed, indents, start, end, starts)
+        found.reverse()
+        yield from found
+        end = start

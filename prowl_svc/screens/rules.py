@@ -26,6 +26,8 @@ An agent's file is ``screens/<short id>.py`` and exposes ``SCREEN``, an ordered 
   the wrapping and case), ``text`` (a literal in one row, case-sensitive), ``row`` (a predicate on some trimmed row),
   ``holds`` (the region alone is the evidence); join them with ``&``, ``|`` and ``~``.
 * ``needs`` are ``Glyph`` bits without which the rule cannot hold: the cheapest rejection there is, one ``and`` a rule.
+  ``hints`` are words, squeezed (lower case, no blanks: ``"esctocancel"``), one of which must stand in the last six
+  non-blank rows: the second cheapest. Give every rule whose region is not free one of the two.
 * Order is the file's order and the first rule that holds decides: viewers, then blocked, working, idle. Within a rule
   test the rarest thing first: ``frame.heads``, ``frame.kinds`` and ``frame.masks`` are free, ``says`` costs a pass over
   the region's text.
@@ -138,13 +140,18 @@ holds = Condition("the region is there", lambda frame, span: True)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One condition with a stable id: what it proves, where it looks, what it asks for (see the module's text)."""
+    """One condition with a stable id: what it proves, where it looks, what it asks for (see the module's text).
+
+    ``needs`` and ``hints`` only reject early: all glyph bits of ``needs`` must be on screen, and one of the squeezed
+    ``hints`` in the foot of the screen. They never widen what the rule says.
+    """
 
     id: str
     state: RawState
     region: Region
     when: Test
     needs: int = 0
+    hints: tuple[str, ...] = ()
     style: StyleOf = None
     #: what the rule answers when its style is fixed; made once
     detection: Detection = field(init=False)
@@ -154,13 +161,8 @@ class Rule:
         style = self.style if isinstance(self.style, Style) else None
         object.__setattr__(self, "detection", Detection(self.state, self.id, style))
 
-    def detect(self, frame: Frame) -> Detection | None:
-        """Return the rule's detection if it holds."""
-        if self.needs & ~frame.glyphs:
-            return None
-        span = frame.fact(self.region)
-        if not span or not self.when(frame, span):
-            return None
+    def answer(self, frame: Frame, span: range) -> Detection:
+        """Return what the rule answers where it holds."""
         if self.style is None or isinstance(self.style, Style):
             return self.detection
         return Detection(self.state, self.id, self.style(frame, span))
@@ -189,6 +191,14 @@ class TitleRules:
     style: Style | None = None
 
 
+_Row = tuple[int, tuple[str, ...], Region, Test, Rule]
+
+
+def _plain(when: Test) -> Test:
+    """Return the bare function of a condition, which saves a call a rule."""
+    return when.test if isinstance(when, Condition) else when
+
+
 @dataclass(frozen=True, slots=True)
 class AgentScreen:
     """One agent's ordered rules, the tail of the screen they see (0: all of it) and its title rules."""
@@ -200,9 +210,12 @@ class AgentScreen:
     fallback: Detection = field(init=False)
     title_working: Detection = field(init=False)
     title_blocked: Detection = field(init=False)
+    _table: tuple[_Row, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Make the answers once."""
+        """Make the answers once, and the table that the loop of ``detect`` runs over."""
+        table = tuple((rule.needs, rule.hints, rule.region, _plain(rule.when), rule) for rule in self.rules)
+        object.__setattr__(self, "_table", table)
         positive = any(rule.state is RawState.IDLE for rule in self.rules)
         prefix = self.agent.short
         style = self.title.style if self.title else None
@@ -217,10 +230,13 @@ class AgentScreen:
     def detect(self, frame: Frame, title: str = "") -> Detection:
         """Return what the frame and the title prove together (detection.md §2.17)."""
         seen = self.fallback
-        for rule in self.rules:
-            found = rule.detect(frame)
-            if found is not None:
-                seen = found
+        missing = ~frame.glyphs
+        for needs, hints, region, when, rule in self._table:
+            if needs & missing or (hints and not frame.hinted(hints)):
+                continue
+            span = frame.fact(region)
+            if span and when(frame, span):
+                seen = rule.answer(frame, span)
                 break
         rules = self.title
         if rules is None or not title or seen.state is RawState.BLOCKED or seen.state is RawState.UNKNOWN:
