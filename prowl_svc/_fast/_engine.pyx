@@ -97,8 +97,12 @@ cdef object row_text(Term *term, const cell_t *cells, Py_ssize_t length):
     cdef Py_ssize_t room
     cdef Py_ssize_t i
     cdef object result
-    while length and (cells[length - 1] & TEXT_MASK == 0x20 or
-                      (cells[length - 1] & TEXT_MASK == 0 and cells[length - 1] & KIND_MASK != TAIL)):
+    while length:
+        if cells[length - 1] & KIND_MASK == TAIL:
+            if length < 2 or cells[length - 2] & TEXT_MASK != 0x20:
+                break
+        elif cells[length - 1] & TEXT_MASK and cells[length - 1] & TEXT_MASK != 0x20:
+            break
         length -= 1
     if length == 0:
         return ""

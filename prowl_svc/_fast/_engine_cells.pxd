@@ -21,6 +21,7 @@ cdef inline void clear_row(Row *row) noexcept nogil:
         memset(row.cells, 0, row.used * sizeof(cell_t))
         row.used = 0
     row.wrapped = 0
+    row.continues = 0
 
 
 cdef inline void clear_unprotected(Row *row, int32_t start, int32_t end) noexcept nogil:
@@ -37,12 +38,40 @@ cdef inline void split_at(Row *row, int32_t x, int32_t columns) noexcept nogil:
         row.cells[x] = 0
 
 
+cdef inline void clear_head(Term *term) noexcept nogil:
+    """The wide character that wrapped to the cursor's row goes: the column left empty for it is an ordinary blank."""
+    cdef cell_t *last
+    if term.screen.y:
+        last = &term.screen.rows[term.screen.y - 1].cells[term.columns - 1]
+        if last[0] & KIND_MASK == HEAD:
+            last[0] = 0
+
+
+cdef inline void split_cursor(Term *term, int32_t x) noexcept nogil:
+    """The same in the cursor's row, with what wrapping left behind."""
+    cdef Row *row = &term.screen.rows[term.screen.y]
+    if x == term.columns:
+        if row.wrapped and row.cells[x - 1] & KIND_MASK == HEAD:
+            row.cells[x - 1] = 0
+        return
+    cdef Row *above
+    if x < 2 and row.continues and row.cells[0] & KIND_MASK == WIDE:
+        clear_head(term)
+        if term.screen.y == 0 and term.screen == &term.main and term.history.count:
+            above = history_row(&term.history, term.history.count - 1)
+            if above.used == term.columns and above.cells[above.used - 1] & KIND_MASK == HEAD:
+                above.cells[above.used - 1] = 0
+    split_at(row, x, term.columns)
+
+
 cdef inline void reset_wrap(Term *term) noexcept nogil:
     """The cursor's row no longer goes on below."""
     cdef Row *row = &term.screen.rows[term.screen.y]
     term.screen.pending = 0
     if row.wrapped:
         row.wrapped = 0
+        if term.screen.y < term.rows - 1:
+            row[1].continues = 0
         if row.cells[term.columns - 1] & KIND_MASK == HEAD:
             row.cells[term.columns - 1] = 0
 
@@ -106,6 +135,7 @@ cdef inline void lines_up(Term *term, int32_t first, int32_t count) noexcept nog
             if rows[y].wrapped:
                 cut_at_margins(term, &rows[y])
                 rows[y].wrapped = 0
+            rows[y].continues = 0
         rotate_up(term, first, term.bottom, count)
         return
     for y in range(first, term.bottom + 1):
@@ -129,6 +159,7 @@ cdef inline void lines_down(Term *term, int32_t first, int32_t count) noexcept n
             if rows[y].wrapped:
                 cut_at_margins(term, &rows[y])
                 rows[y].wrapped = 0
+            rows[y].continues = 0
         rotate_down(term, first, term.bottom, count)
         return
     y = term.bottom
@@ -205,9 +236,9 @@ cdef inline void delete_chars(Term *term, int32_t count) noexcept nogil:
     room = term.right - screen.x + 1
     if count > room:
         count = room
-    split_at(row, screen.x, term.columns)
-    split_at(row, screen.x + count, term.columns)
-    split_at(row, term.right + 1, term.columns)
+    split_cursor(term, screen.x)
+    split_cursor(term, screen.x + count)
+    split_cursor(term, term.right + 1)
     reset_wrap(term)
     row.used = term.columns
     memmove(row.cells + screen.x, row.cells + screen.x + count, (room - count) * sizeof(cell_t))
@@ -227,8 +258,8 @@ cdef inline void erase_chars(Term *term, int32_t count) noexcept nogil:
     end = screen.x + count
     if end < term.columns and row.cells[end - 1] & KIND_MASK == WIDE:
         end += 1
-    split_at(row, screen.x, term.columns)
-    split_at(row, end, term.columns)
+    split_cursor(term, screen.x)
+    split_cursor(term, end)
     reset_wrap(term)
     if screen.iso_protected:
         clear_unprotected(row, screen.x, end)
@@ -270,6 +301,7 @@ cdef inline void erase_rows(Term *term, int32_t first, int32_t last, bint select
         if selective:
             clear_unprotected(row, 0, term.columns)
             row.wrapped = 0
+            row.continues = 0
         else:
             clear_row(row)
     if first <= last:

@@ -108,7 +108,6 @@ cdef inline void tab_forward(Term *term, int32_t count) noexcept nogil:
 cdef inline void tab_back(Term *term, int32_t count) noexcept nogil:
     cdef Screen *screen = term.screen
     cdef int32_t left = term.left if mode_on(term, M_ORIGIN) else 0
-    screen.pending = 0
     while count > 0 and screen.x > left:
         screen.x -= 1
         if term.tabs[screen.x]:

@@ -78,10 +78,16 @@ cdef inline void keep(Term *term, const uint8_t *text, size_t length) noexcept n
 
 
 cdef inline void end_string(Term *term, int32_t terminator) noexcept nogil:
-    """Hand over a complete string; one that was too long is dropped."""
+    """Hand over a complete string; one that was too long is dropped, and so are links, which nobody reads."""
+    cdef uint8_t *string = term.string
     term.state = GROUND
-    if term.string_kind and not term.string_overflow:
-        emit_string(term, term.string_kind, terminator)
+    if term.string_kind == 0 or term.string_overflow:
+        return
+    if term.string_kind == EV_OSC and term.string_length > 1 and string[0] == c'8' and string[1] == c';':
+        return
+    if term.string_kind == EV_APC and (term.string_length == 0 or string[0] != c'G'):
+        return  # only graphics are asked about this way
+    emit_string(term, term.string_kind, terminator)
 
 
 cdef inline void escape_dispatch(Term *term, uint8_t final) noexcept nogil:

@@ -69,10 +69,13 @@ cdef inline int32_t right_limit(Term *term) noexcept nogil:
 cdef inline void wrap(Term *term) noexcept nogil:
     """Go on at the left margin of the next row."""
     cdef Screen *screen = term.screen
-    if screen.x == term.columns - 1:
+    cdef bint joined = screen.x == term.columns - 1
+    if joined:
         screen.rows[screen.y].wrapped = 1
     index_down(term)
     screen.x = term.left
+    if joined:
+        screen.rows[screen.y].continues = 1
 
 
 cdef inline uint32_t map_charset(Term *term, uint32_t point) noexcept nogil:
@@ -105,6 +108,8 @@ cdef inline void put_cell(Term *term, uint32_t point, cell_t kind) noexcept nogi
                 row.cells[x + 1] = 0
         elif old == TAIL and x:
             row.cells[x - 1] = 0
+        if x < 2 and (old == WIDE or old == TAIL):
+            clear_head(term)
     if term.slow & SLOW_CHARSET:
         point = map_charset(term, point)
     row.cells[x] = point | kind | screen.pen
@@ -318,6 +323,8 @@ cdef inline size_t print_ascii(Term *term, const uint8_t *text, size_t length) n
         row = &screen.rows[screen.y]
         x = screen.x
         cells = row.cells + x
+        if x < 2 and cells[0] & KIND_MASK:
+            clear_head(term)
         if cells[0] & KIND_MASK == TAIL and x:
             cells[-1] = 0
         count = prowl_put_ascii(cells, limit - x, text + done, length - done, screen.pen)
@@ -370,8 +377,9 @@ cdef inline void print_point(Term *term, uint32_t point) noexcept nogil:
 
 
 cdef inline void repeat(Term *term, int32_t count) noexcept nogil:
-    """REP: the last character again; a screenful at most, so that one sequence costs no more than a screen."""
+    """REP: the last character again; beyond a screenful only what is left of a row, so that it costs no more."""
     cdef int32_t most = term.columns * term.rows
+    cdef int32_t span = term.right - term.left + 1
     cdef uint8_t text[64]
     cdef int32_t part
     if term.previous == 0:
@@ -379,7 +387,9 @@ cdef inline void repeat(Term *term, int32_t count) noexcept nogil:
     if count < 1:
         count = 1
     if count > most:
-        count = most
+        if char_width(term.previous) == 2 and span > 1:
+            span //= 2
+        count = most + (count - most) % span
     if term.previous < 0x80:
         memset(text, term.previous, 64)
         while count > 0:

@@ -104,6 +104,7 @@ ctypedef struct Row:
     cell_t *cells
     uint16_t used  # every cell from here on is empty
     uint8_t wrapped  # the text goes on in the row below
+    uint8_t continues  # the row above went on here when this one was begun
 
 ctypedef struct Charsets:
     uint8_t g[4]  # 0 is ASCII, else the final byte of the designation
@@ -288,8 +289,9 @@ cdef inline void history_push(Term *term, Row *row, int32_t length) noexcept nog
     target = &history.rows[slot]
     target.used = 0
     target.wrapped = row.wrapped
+    target.continues = row.continues
     if not row.wrapped:
-        while length and not row.cells[length - 1] & TEXT_MASK:
+        while length and not row.cells[length - 1] & (TEXT_MASK | KIND_MASK):
             length -= 1
     if length > history.room[slot]:
         cells = <cell_t *>realloc(target.cells, length * sizeof(cell_t))

@@ -1,14 +1,16 @@
-"""The compiled terminal engine when it is built; there is no interpreted twin, pyte stands in for it.
+"""The compiled terminal engine; there is no interpreted twin, so importing this fails where it is not built.
 
-``PROWL_PURE=1`` hides it. ``COMPILED`` tells whether ``Engine`` can be used; without it, making one raises ImportError.
+``PROWL_PURE=1`` hides it. pyte stands in for it (``prowl_svc.terminal.factory`` chooses).
 """
 
 import os
-from typing import TYPE_CHECKING
 
-__all__ = ["COMPILED", "Engine", "EventKind", "Query"]
+if os.environ.get("PROWL_PURE") == "1":
+    raise ImportError("PROWL_PURE=1 hides the compiled terminal engine")
 
-COMPILED = False
+from prowl_svc._fast._engine import Engine
+
+__all__ = ["Engine", "EventKind", "Query"]
 
 
 class EventKind:
@@ -37,22 +39,3 @@ class Query:
     ANSI_MODE = 8
     SIZE = 9
     KEY_FORMAT = 10
-
-
-if TYPE_CHECKING:
-    from prowl_svc._fast._engine import Engine
-else:
-    try:
-        if os.environ.get("PROWL_PURE") == "1":
-            raise ImportError("the compiled engine is hidden by PROWL_PURE=1")
-        from prowl_svc._fast._engine import Engine
-
-        COMPILED = True
-    except ImportError as _error:
-        _reason = str(_error)
-
-        class Engine:
-            """Stands in where the engine is not built."""
-
-            def __init__(self, *_: object, **__: object) -> None:
-                raise ImportError(f"the terminal engine is not compiled: {_reason}")

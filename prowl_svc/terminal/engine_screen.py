@@ -13,6 +13,7 @@ from prowl_svc.terminal.osc import NotificationChunks, decode_osc
 
 __all__ = ["EngineScreen"]
 
+_OSC = EventKind.OSC
 _MAX_ANSWERS = 1 << 16
 _MAX_TITLES = 10
 _TERMINATORS = (b"\x07", b"\x1b\\")
@@ -44,13 +45,17 @@ class EngineScreen(Engine):
 
     def feed(self, data: bytes) -> list[SideEvent]:
         """Take bytes, return the events that completed in them."""
-        records = self.feed_records(data)
         events: list[SideEvent] = []
-        for kind, offset, a, b, c, payload in records:
-            if kind == EventKind.MODE:
+        for kind, offset, a, b, c, payload in self.feed_records(data):
+            if payload is not None:
+                if kind == _OSC:
+                    self._osc(payload, _TERMINATORS[a], offset, events)
+                elif kind == EventKind.DCS:
+                    self._answer(dcs_answer(payload))
+                elif b"a=q" in payload:
+                    self._answer(apc_answer(payload))
+            elif kind == EventKind.MODE:
                 events.append(ModeChange(offset, a, bool(b)))
-            elif payload is not None:
-                self._string(kind, payload, _TERMINATORS[a], offset, events)
             elif kind == EventKind.QUERY:
                 self._answer(_ANSWERS[a](self, b, c))
             elif kind == EventKind.BELL:
@@ -78,21 +83,16 @@ class EngineScreen(Engine):
         if len(self._answers) + len(data) <= _MAX_ANSWERS:
             self._answers += data
 
-    def _string(self, kind: int, payload: bytes, terminator: bytes, offset: int, events: list[SideEvent]) -> None:
-        if kind == EventKind.DCS:
-            self._answer(dcs_answer(payload))
-        elif kind == EventKind.APC:
-            self._answer(apc_answer(payload))
-        else:
-            event = decode_osc(payload, terminator, offset, self._chunks)
-            if event is None:
-                self._answer(osc_answer(payload, terminator))
-                return
-            if isinstance(event, Title):
-                self._title = event.text
-            elif isinstance(event, StatusQuery) and self._answer_status_query:
-                self._answer(b"\x1b]7501;?" + event.terminator)
-            events.append(event)
+    def _osc(self, payload: bytes, terminator: bytes, offset: int, events: list[SideEvent]) -> None:
+        event = decode_osc(payload, terminator, offset, self._chunks)
+        if event is None:
+            self._answer(osc_answer(payload, terminator))
+            return
+        if isinstance(event, Title):
+            self._title = event.text
+        elif isinstance(event, StatusQuery) and self._answer_status_query:
+            self._answer(b"\x1b]7501;?" + event.terminator)
+        events.append(event)
 
 
 class _Then:

@@ -47,7 +47,8 @@ _EXIT_CODE = re.compile(rb"-?[0-9]{1,10}")
 
 def clean_text(raw: bytes) -> str:
     """Decode UTF-8 with replacement and drop every C0, DEL and C1 control."""
-    return raw.decode("utf-8", "replace").translate(_CONTROLS)
+    text = raw.decode("utf-8", "replace")
+    return text if text.isprintable() else text.translate(_CONTROLS)
 
 
 class NotificationChunks:
