@@ -49,7 +49,8 @@ class Request:
     """What a CLI asked of the model, whatever the dialect.
 
     ``tools`` maps tool names to their JSON schemas, None for a free-form tool. ``wants_json`` tells that the answer
-    must be JSON. ``extra`` holds what one dialect alone needs to answer.
+    must be JSON, ``beside`` that the client says this is no part of the conversation. ``extra`` holds what one dialect
+    alone needs to answer.
     """
 
     model: str
@@ -57,12 +58,19 @@ class Request:
     messages: Sequence[Message]
     tools: dict[str, dict[str, Any] | None]
     wants_json: bool = False
+    beside: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def side(self) -> bool:
         """Whether this is a request beside the conversation (a title, a summary, a routing question)."""
-        return not self.tools or set(self.tools) == {"set_title"}
+        return self.beside or not self.tools or self.titles is not None
+
+    @property
+    def titles(self) -> str | None:
+        """The tool that takes a title, when it is the only one."""
+        only = next(iter(self.tools)) if len(self.tools) == 1 else ""
+        return only if only.endswith("title") else None
 
 
 def parse(text: str) -> list[tuple[Step, ...]]:
@@ -78,8 +86,8 @@ def _step(text: str) -> Step:
 
 def current_steps(request: Request) -> tuple[Step, ...]:
     """Return the steps of the answer to give now: the n-th of the newest directive after n answers of the model."""
-    if set(request.tools) == {"set_title"}:
-        return (Step("raw", 'set_title {"title": "Mock title"}'),)
+    if request.titles:
+        return (Step("title"),)
     if request.side:
         return (Step("json" if request.wants_json else "text", "Mock title"),)
     answers = 0

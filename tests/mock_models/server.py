@@ -13,7 +13,7 @@ from typing import Any, Self
 from tests.mock_models import internal
 from tests.mock_models.dialects import anthropic, chat, gemini, responses
 from tests.mock_models.script import Request, Step, current_steps
-from tests.mock_models.tools import TOOL_VERBS
+from tests.mock_models.tools import TOOL_VERBS, offers
 from tests.mock_models.turn import perform
 from tests.mock_models.wire import Exchange, HttpRequest, ListenerGone, read_request
 
@@ -49,18 +49,19 @@ class _Open:
 class MockServer:
     """Speaks every dialect on one port; ``async with`` starts and stops it.
 
-    ``project`` is the folder that file tools get paths in.
+    ``project`` is the folder that file tools get paths in; it may be set later.
     """
 
     def __init__(self, project: Path = Path("/tmp"), port: int = 0) -> None:
         self.port = port
-        self._project = project
+        self.project = project
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._open: dict[str, _Open] = {}
         self._ended = Phase.QUIET
         self._changed = asyncio.Condition()
         self.served: list[str] = []
+        self._tools: frozenset[str] = frozenset()
 
     @property
     def url(self) -> str:
@@ -75,6 +76,10 @@ class MockServer:
     def answering(self) -> list[Step]:
         """Return the steps of the conversation that are being carried out now."""
         return [step for entry in self._open.values() if not entry.side for step in entry.steps]
+
+    def offers(self, verb: str) -> bool:
+        """Tell whether the CLI offered a tool for a verb with its latest request of the conversation."""
+        return offers(verb, self._tools)
 
     async def wait(self, condition: Callable[[Self], bool], seconds: float) -> bool:
         """Wait until a condition on this server holds; False when it did not in time."""
@@ -92,21 +97,21 @@ class MockServer:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        for task in tuple(self._connections):
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        for writer in self._connections.values():
+            writer.close()
+        await asyncio.gather(*self._connections)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._connections[task] = writer
         try:
             while (request := await read_request(reader)) is not None:
                 await self._serve(Exchange(request, reader, writer))
         except (ListenerGone, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             pass
         finally:
-            self._connections.discard(task)
+            del self._connections[task]
             writer.close()
 
     async def _serve(self, out: Exchange) -> None:
@@ -135,8 +140,11 @@ class MockServer:
     async def _converse(self, module: ModuleType, http: HttpRequest, out: Exchange) -> None:
         request: Request = module.read(http.json())
         request.stream = request.stream or "stream" in http.path
+        request.beside = http.headers.get("x-grok-req-id", "").startswith("xai-")
         steps = current_steps(request)
         said = " ++ ".join(map(str, steps))
+        if not request.side:
+            self._tools = frozenset(request.tools)
         ident = uuid.uuid4().hex
         self.served.append(said)
         await self._note(ident, _Open(steps, request.side, time.time()))
@@ -147,7 +155,7 @@ class MockServer:
                 code = int(steps[0].argument or 500)
                 await out.send_json(_error(code), code)
             else:
-                await module.answer(request, perform(steps, request, self._project, out.pause), out, ident)
+                await module.answer(request, perform(steps, request, self.project, out.pause), out, ident)
                 ended = Phase.TOOL if steps[-1].verb in TOOL_VERBS else Phase.QUIET
         finally:
             if not request.side:

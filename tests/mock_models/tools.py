@@ -1,13 +1,14 @@
 """Turns a step into a call of whatever tool the CLI offers for it, with arguments made from the tool's schema."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.mock_models.script import Request, Step
 
-__all__ = ["TOOL_VERBS", "Call", "tool_call"]
+__all__ = ["TOOL_VERBS", "Call", "offers", "tool_call"]
 
 _NAMES = {
     "bash": (
@@ -36,8 +37,9 @@ _NAMES = {
 }
 _NAMES["bg"] = _NAMES["bash"]
 _NAMES["agentbg"] = _NAMES["agent"]
-TOOL_VERBS = frozenset({*_NAMES, "raw"})
+TOOL_VERBS = frozenset({*_NAMES, "raw", "title"})
 
+_CODED = {"bash": "exec_command", "bg": "exec_command", "todo": "update_plan", "ask": "request_user_input"}
 _ESCALATE = "ESC "  # asks for a run outside the sandbox, where a CLI has one
 _REASON = "Do you want to allow the mock command to run outside the sandbox?"
 _OPTIONS = ("Red", "Blue", "Green")
@@ -56,14 +58,22 @@ class Call:
         return json.dumps(self.arguments)
 
 
+def offers(verb: str, tools: Collection[str]) -> bool:
+    """Tell whether one of these tools does what a verb wants."""
+    return any(name in tools for name in _NAMES[verb]) or ("exec" in tools and verb in _CODED)
+
+
 def tool_call(step: Step, request: Request, project: Path) -> Call | None:
     """Return the call for a step, None when the CLI offers no tool for it."""
     if step.verb == "raw":
         name, _, text = step.argument.partition(" ")
         return Call(name, json.loads(text or "{}"))
+    if step.verb == "title":
+        name = request.titles or ""
+        return Call(name, _fill(request.tools[name] or {}, dict.fromkeys(("title", name), "Mock title")))
     offered = [known for known in _NAMES[step.verb] if known in request.tools]
     if not offered:
-        if "exec" in request.tools and step.verb in ("bash", "bg", "todo", "ask"):
+        if "exec" in request.tools and step.verb in _CODED:
             return _in_code(step)
         return None
     name = offered[0]
@@ -171,7 +181,9 @@ def _fill(schema: dict[str, Any], hints: dict[str, Any], depth: int = 0) -> dict
     return {
         key: _value(key, rule, hints, depth)
         for key, rule in properties.items()
-        if key in required or (key in hints and depth == 0) or (depth and key in ("label", "status", "content"))
+        if key in required
+        or (key in hints and depth == 0)
+        or (depth and key in ("label", "status", "content", "options", "type"))
     }
 
 

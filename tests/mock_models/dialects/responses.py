@@ -49,7 +49,7 @@ def read(body: dict[str, Any]) -> Request:
                 namespaces[name] = tool["name"]
     wants_json = (body.get("text") or {}).get("format", {}).get("type", "text") != "text"
     extra = {"namespaces": namespaces}
-    return Request(body.get("model", ""), bool(body.get("stream")), messages, tools, wants_json, extra)
+    return Request(body.get("model", ""), bool(body.get("stream")), messages, tools, wants_json, extra=extra)
 
 
 async def answer(request: Request, pieces: AsyncIterator[Piece], out: Exchange, ident: str) -> None:
