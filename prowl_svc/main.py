@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         config = load(environ, Path.home())
         logs.configure(config.log_level, config.log_format)
-        asyncio.run(serve(config))
+        asyncio.run(serve(config, environ))
     except (ConfigError, SocketError) as error:
         print(f"prowl-serve: {error}", file=sys.stderr)
         return 1

@@ -7,8 +7,20 @@ from prowl.v1 import agents_pb2, common_pb2
 
 from prowl_svc.model import observation as model
 from prowl_svc.model.state import DisplayState, RawState
+from prowl_svc.signals.payload import Signals
 
-__all__ = ["agent_entry", "confidence", "encode_event", "raw_state", "recorded_signal", "status", "timestamp"]
+__all__ = [
+    "agent_entry",
+    "binding",
+    "confidence",
+    "encode_event",
+    "kinds",
+    "raw_state",
+    "recorded_signal",
+    "signals",
+    "status",
+    "timestamp",
+]
 
 _STATUS = {
     DisplayState.WORKING: common_pb2.AGENT_STATUS_WORKING,
@@ -109,6 +121,27 @@ def recorded_signal(signal: model.Signal) -> common_pb2.RecordedSignal:
         detail=signal.detail,
         claimed_origin=signal.claimed_origin,
     )
+
+
+def signals(value: Signals) -> common_pb2.Signals:
+    """Return channels and last signal as their message."""
+    message = common_pb2.Signals(
+        channels=[
+            common_pb2.SignalChannel(
+                source=channel.source,
+                state=channel.state,
+                confidence=_CONFIDENCE[channel.confidence],
+                events=kinds(model.SignalKind(event) for event in channel.events),
+                last_seen_at=timestamp(channel.last_seen_at),
+                session_id=channel.session_id,
+            )
+            for channel in value.channels
+        ]
+    )
+    if value.last is not None:
+        message.last.CopyFrom(recorded_signal(value.last))
+        message.last_binding = binding(value.last_binding)
+    return message
 
 
 def encode_event(event: model.ObserveEvent) -> bytes:

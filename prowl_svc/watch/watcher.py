@@ -16,6 +16,7 @@ from prowl_svc.clocks import Clocks
 from prowl_svc.decision import progress, schedule
 from prowl_svc.decision.coordinator import Binding, Coordinator, Observation, Provider
 from prowl_svc.decision.display import Attention, acknowledge, observe
+from prowl_svc.decision.display import busy as display_busy
 from prowl_svc.evidence.program_status import RecordStore, summarize
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import ProgramSummary
@@ -183,6 +184,11 @@ class Watcher:
         """Whether the pane counts as running (providers.md §6)."""
         return progress.pane_busy(self.indicator.running, self._attention.shown)
 
+    @property
+    def agent_busy(self) -> bool:
+        """Whether the pane's agent is Working or Blocked."""
+        return display_busy(self._attention.shown)
+
     def facts(self) -> Facts:
         """The launch process and the trusted session, for evidence epochs; looks whether the process still lives."""
         launch = self.presence.launch
@@ -191,6 +197,24 @@ class Watcher:
         now = self._env.prober.table.process(launch.pid)
         generation = launch.generation if now is not None and now.generation == launch.generation else None
         return Facts(generation, self.session.trusted if self.session is not None else None)
+
+    def evidence(self) -> list[str]:
+        """Return what each further source says, one line of words each, without any text of the screen."""
+        machine = self.coordinator.machine
+        lines = [f"state {machine.decision.state} by {machine.decision.reason}"]
+        if machine.program is not None:
+            lines.append(f"OSC 7501: {machine.program.reason}, revision {machine.program.revision}")
+        elif self.programs.records:
+            lines.append(f"OSC 7501: {len(self.programs.records)} record(s) that do not count for this agent")
+        if machine.native is not None:
+            lines.append(f"registry: {machine.native.state}" + ("" if machine.native_available else ", not current"))
+        if machine.has_provider and machine.native is None:
+            open_roots = sum(root.busy for root in machine.roots.values())
+            available = "" if machine.log_available else ", not available"
+            lines.append(f"log: {len(machine.roots)} root(s), {open_roots} with open work{available}")
+        if machine.fence is not None:
+            lines.append("a completion fences the present frame")
+        return lines
 
     # The task
 

@@ -1,0 +1,177 @@
+"""Wires the rooms together and runs them: the only place that knows them all."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Mapping
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from prowl.v1 import agents_pb2, dispatch_pb2, feed_pb2, panes_pb2, profiles_pb2, server_pb2
+
+from prowl_svc.clocks import Clocks
+from prowl_svc.config import Config
+from prowl_svc.decision.coordinator import Binding, Provider
+from prowl_svc.identity.frontdoor import FrontDoor, listen
+from prowl_svc.identity.portable import raise_descriptor_limit, running_system
+from prowl_svc.model.agents import Agent
+from prowl_svc.observe.hub import Hub
+from prowl_svc.probe.prober import Prober, system_table
+from prowl_svc.rpc.agents import AgentServicer
+from prowl_svc.rpc.callers import Callers, Gate
+from prowl_svc.rpc.encode import encode_event
+from prowl_svc.rpc.handlers import service_handler
+from prowl_svc.rpc.panes import PaneServicer
+from prowl_svc.rpc.server import ServerServicer
+from prowl_svc.rpc.targets import Targets
+from prowl_svc.signals.records import Records
+from prowl_svc.signals.surface import Facts
+from prowl_svc.socketfile import SocketOwner
+from prowl_svc.watch.host import Host
+from prowl_svc.watch.roster import Roster
+from prowl_svc.watch.watcher import Environment
+
+__all__ = ["Service", "serve"]
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", 1 << 20),
+    ("grpc.max_send_message_length", 4 << 20),
+    ("grpc.so_reuseport", 0),
+    ("grpc.keepalive_permit_without_calls", 0),
+]
+_SERVICES = (
+    agents_pb2.DESCRIPTOR.services_by_name["AgentService"],
+    panes_pb2.DESCRIPTOR.services_by_name["PaneService"],
+    dispatch_pb2.DESCRIPTOR.services_by_name["DispatchService"],
+    profiles_pb2.DESCRIPTOR.services_by_name["ProfileService"],
+    feed_pb2.DESCRIPTOR.services_by_name["FeedService"],
+    server_pb2.DESCRIPTOR.services_by_name["ServerService"],
+)
+
+log = logging.getLogger("prowl")
+
+
+class Service:
+    """One running service. ``environ`` is the environment that panes inherit; ``clocks`` may be a test's.
+
+    Make it on the loop that it runs on, then ``start`` it, and ``stop`` it in the end.
+    """
+
+    def __init__(self, config: Config, environ: Mapping[str, str], clocks: Clocks | None = None) -> None:
+        self.config = config
+        self.clocks = clocks or Clocks()
+        self._owner = SocketOwner(config.socket)
+        table = system_table()
+        self.hub = Hub(encode_event)
+        self.prober = Prober(table, self.clocks.monotonic)
+        self.records = Records(
+            self.hub,
+            self._facts,
+            now_ns=self.clocks.wall_ns,
+            process_clock=self.clocks.process_clock,
+            units_per_second=self.clocks.units_per_second,
+        )
+        self.roster = Roster(
+            Environment(
+                clocks=self.clocks,
+                prober=self.prober,
+                records=self.records,
+                acquire=self._acquire,
+                watched=self._watched,
+                viewer_timeout=config.viewer_timeout,
+            )
+        )
+        self.host = Host(
+            self.roster,
+            table,
+            self.clocks,
+            environ={**environ, "PROWL_SOCKET": str(config.socket)},
+            hostname=socket.gethostname(),
+            scrollback=config.scrollback_rows,
+            close_grace=config.close_grace,
+            answer_status_query=False,
+        )
+        # Names in the private folder are short: a Unix socket's path may have about a hundred bytes.
+        self._private = config.socket.with_name(f".{secrets.token_hex(4)}")
+        self._door = FrontDoor(
+            listen(str(config.socket)),
+            str(self._private),
+            uid=os.getuid(),
+            read=table.process,
+            system=running_system(str(config.socket.parent)),
+        )
+        self.callers = Callers(self._door.caller, lambda: self.host.roots)
+        self._server: grpc.aio.Server | None = None
+        self._health = health.aio.HealthServicer()
+        self._agents: AgentServicer | None = None
+
+    async def start(self) -> None:
+        """Serve; returns once clients can connect."""
+        targets = Targets(self.host)
+        self._agents = agents = AgentServicer(self.roster, self.records, targets, self.prober)
+        servicers = {
+            "AgentService": agents,
+            "PaneService": PaneServicer(self.host, targets, agents, self.callers, self.clocks),
+            "ServerService": ServerServicer(self.config, self.clocks.wall_ns(), self._counts),
+        }
+        server = grpc.aio.server(options=_OPTIONS, interceptors=[Gate(self.callers)])
+        for service in _SERVICES:
+            encoded = ("Observe",) if service.name == "AgentService" else ()
+            server.add_generic_rpc_handlers((service_handler(service, servicers.get(service.name), encoded),))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = [service.full_name for service in _SERVICES]
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        server.add_insecure_port(f"unix:{self._private}")
+        await server.start()
+        self._server = server
+        for name in ("", *names):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        self._door.start()
+        log.info("serving", extra={"fields": {"socket": str(self.config.socket), "pid": os.getpid()}})
+
+    async def stop(self) -> None:
+        """End streams, close panes, then stop: what observers are owed is still sent."""
+        log.info("stopping", extra={"fields": {"panes": len(self.host.registry)}})
+        await self._health.enter_graceful_shutdown()
+        await self.host.stop()
+        self.hub.end_all()
+        if self._agents is not None:
+            self._agents.stop()
+        if self._server is not None:
+            await self._server.stop(self.config.stop_grace)
+        await asyncio.get_running_loop().run_in_executor(None, self._door.stop)
+        with contextlib.suppress(FileNotFoundError):
+            self._private.unlink()
+        self._owner.release()
+        log.info("stopped")
+
+    def _facts(self, pane: str) -> Facts:
+        return self.roster.facts(pane)
+
+    def _watched(self, agent: Agent) -> bool:
+        return self.config.detection and agent not in self.config.detection_disabled
+
+    def _acquire(self, pane: str, binding: Binding) -> Provider | None:
+        return None
+
+    def _counts(self) -> tuple[int, int]:
+        panes = [slot.pane.id for slot in self.host.registry]
+        return len(panes), sum(self.hub.subscriber_count(pane) for pane in panes)
+
+
+async def serve(config: Config, environ: Mapping[str, str]) -> None:
+    """Run the service until SIGTERM or SIGINT; raises SocketError when the socket cannot be owned."""
+    raise_descriptor_limit()
+    service = Service(config, environ)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await service.start()
+    await stopping.wait()
+    await service.stop()

@@ -1,0 +1,160 @@
+"""AgentService: the roster, one pane's stream, and explanations."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from prowl.v1 import agents_pb2, errors_pb2
+
+from prowl_svc.model.agents import Agent
+from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.probe.prober import Prober
+from prowl_svc.rpc import encode
+from prowl_svc.rpc.targets import Targets
+from prowl_svc.screens.classify import explain
+from prowl_svc.signals import payload
+from prowl_svc.signals.records import Records
+from prowl_svc.watch.roster import Roster, Row
+
+__all__ = ["AgentServicer"]
+
+_LIST_EVERY = 0.05
+"""Seconds between two rosters of one WatchAgents stream, so that a burst of changes is one message."""
+
+
+class AgentServicer:
+    """Serves agents from the roster and the records of all panes."""
+
+    def __init__(self, roster: Roster, records: Records, targets: Targets, prober: Prober) -> None:
+        self._roster = roster
+        self._records = records
+        self._targets = targets
+        self._prober = prober
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End the streams that only the roster feeds, as the service stops."""
+        self._stopping.set()
+
+    async def ListAgents(self, request: agents_pb2.ListAgentsRequest, context: Any) -> agents_pb2.ListAgentsResponse:
+        """Return the roster."""
+        return agents_pb2.ListAgentsResponse(agents=self._rows())
+
+    async def WatchAgents(
+        self, request: agents_pb2.WatchAgentsRequest, context: Any
+    ) -> AsyncIterator[agents_pb2.WatchAgentsResponse]:
+        """Send the roster now and after each change."""
+        changed = asyncio.Event()
+        stop = self._roster.listen(changed.set)
+        ended = asyncio.ensure_future(self._stopping.wait())
+        try:
+            last = None
+            while not ended.done():
+                changed.clear()
+                response = agents_pb2.WatchAgentsResponse(agents=self._rows())
+                if response != last:
+                    yield response
+                    last = response
+                await asyncio.sleep(_LIST_EVERY)
+                waiting = asyncio.ensure_future(changed.wait())
+                try:
+                    await asyncio.wait({waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    waiting.cancel()
+        finally:
+            ended.cancel()
+            stop()
+        raise ProwlError(Code.SHUTTING_DOWN, "The service is stopping.")
+
+    async def Observe(self, request: agents_pb2.ObserveRequest, context: Any) -> AsyncIterator[bytes]:
+        """Send a pane's snapshot and every event after it; the hub's bytes go out as they are."""
+        observer = self._records.observe(self._targets.observed(request.pane))
+        try:
+            async for body in observer:
+                yield body
+            if observer.overflow is not None:
+                lost = observer.overflow
+                details = errors_pb2.OverflowDetails(first_lost_revision=lost.first_lost, current_revision=lost.current)
+                raise ProwlError(
+                    Code.BUFFER_OVERFLOW,
+                    "The observer fell too far behind; observe again to start from a fresh snapshot.",
+                    {
+                        "first_lost_revision": lost.first_lost,
+                        "current_revision": lost.current,
+                        "overflow": details,
+                    },
+                )
+            if observer.interrupted:
+                raise ProwlError(Code.SHUTTING_DOWN, "The service is stopping.")
+        finally:
+            observer.close()
+
+    async def ExplainAgent(
+        self, request: agents_pb2.ExplainAgentRequest, context: Any
+    ) -> agents_pb2.ExplainAgentResponse:
+        """Return how the pane's agent was found and what each source says; row text only when asked for."""
+        pane = self._targets.pane(request.pane)
+        watcher = self._roster.watcher(pane.id)
+        if watcher is None:
+            raise ProwlError(Code.AGENT_GONE, "The pane closed.")
+        probe = self._prober.explain(self._prober.foreground(pane.master, pane.child))
+        entry = watcher.entry
+        response = agents_pb2.ExplainAgentResponse(
+            target=self._targets.target(pane.id),
+            foreground_group=probe.job.pgrp if probe.job is not None else 0,
+            launch_pid=probe.found.launch.pid if probe.found is not None else 0,
+            evidence=[f"probe: {line}" for line in probe.lines()],
+        )
+        if probe.found is not None:
+            response.candidates.extend(
+                agents_pb2.ProbeCandidate(
+                    agent=one.agent.value,
+                    matched_name=one.matched_name,
+                    source=one.source,
+                    score=one.score,
+                    pid=one.process.pid,
+                )
+                for one in probe.found.candidates
+            )
+        if entry is not None:
+            response.agent.CopyFrom(encode.agent_entry(entry))
+            response.evidence.extend(f"decision: {line}" for line in watcher.evidence())
+        agent = entry.agent if entry is not None else probe.found.agent if probe.found is not None else None
+        if agent is not None:
+            _explain_screen(response, agent, pane.screen.active_rows(), pane.screen.title)
+        if request.show_text:
+            response.text = pane.screen.text()
+        return response
+
+    def _rows(self) -> list[agents_pb2.Agent]:
+        return [self.row(row) for row in self._roster.rows()]
+
+    def row(self, row: Row) -> agents_pb2.Agent:
+        """Return one row of the roster as its message."""
+        message = agents_pb2.Agent(
+            id=row.pane,
+            entry=encode.agent_entry(row.entry),
+            project=self._targets.project(row.pane),
+            target=self._targets.target(row.pane),
+            revision=row.revision,
+        )
+        record = self._records.read(row.pane)
+        signals = payload.roster(record) if record is not None else None
+        if signals is not None:
+            message.signals.CopyFrom(encode.signals(signals))
+        return message
+
+
+def _explain_screen(response: agents_pb2.ExplainAgentResponse, agent: Agent, rows: list[str], title: str) -> None:
+    told = explain(agent, rows, title)
+    response.regions.extend(
+        agents_pb2.ScreenRegion(name=region.name, first_row=region.first, end_row=region.last + 1)
+        for region in told.regions
+    )
+    response.rules.extend(
+        agents_pb2.RuleTrial(rule=rule.id, state=encode.raw_state(rule.state), matched=rule.matched, why=rule.why)
+        for rule in told.tried
+    )
+    response.screen_state = encode.raw_state(told.detection.state)
+    response.screen_reason = told.detection.reason
+    response.evidence.append(f"title: {told.title}")

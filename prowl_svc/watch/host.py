@@ -1,0 +1,243 @@
+"""The panes of this service: creating and closing hosted ones, and feeding their watchers."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import pwd
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prowl_svc.clocks import Clocks
+from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.model.process import Generation
+from prowl_svc.model.terminal import PromptMark, SideEvent, WorkingDirectory
+from prowl_svc.panes.facts import Worktree, WorktreeCache, directory_of_report, working_directory
+from prowl_svc.panes.hosted import HostedPane
+from prowl_svc.panes.reader import ReadScheduler
+from prowl_svc.panes.registry import Change, Registry, Slot
+from prowl_svc.panes.spawn import child_environment, spawn
+from prowl_svc.probe.table import ProcessTable
+from prowl_svc.terminal.factory import new_screen
+from prowl_svc.watch.roster import Roster
+from prowl_svc.watch.watcher import Watcher
+
+__all__ = ["Creation", "Host", "PaneSlot"]
+
+ENDED_LIMIT = 256
+_FACTS_LIFETIME = 1.0
+
+log = logging.getLogger("prowl.panes")
+
+PaneSlot = Slot[HostedPane]
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What a new hosted pane should be; sizes in cells, ``cwd`` absolute, ``group`` any target of a tab or pane."""
+
+    argv: tuple[str, ...] = ()
+    cwd: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    columns: int = 120
+    rows: int = 40
+    group: str = ""
+    title: str = ""
+    initial_input: str | None = None
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What changes with a pane's processes, kept for a second: its folder and the owner of that."""
+
+    read_at: float = float("-inf")
+    cwd: str | None = None
+    reported: str | None = None
+
+
+class Host:
+    """Hosts panes on one event loop and watches each of them."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        table: ProcessTable,
+        clocks: Clocks,
+        *,
+        environ: Mapping[str, str],
+        hostname: str,
+        scrollback: int,
+        close_grace: float,
+        answer_status_query: bool,
+    ) -> None:
+        self.roster = roster
+        self.registry: Registry[HostedPane] = Registry(self.worktree)
+        self._table = table
+        self._clocks = clocks
+        self._environ = environ
+        self._hostname = hostname
+        self._scrollback = scrollback
+        self._close_grace = close_grace
+        self._answer_status_query = answer_status_query
+        self._scheduler = ReadScheduler(asyncio.get_running_loop())
+        self._worktrees = WorktreeCache()
+        self._facts: dict[str, _Facts] = {}
+        self._roots: dict[Generation, str] = {}
+        self._ended: OrderedDict[str, int] = OrderedDict()
+        self._marks: dict[str, dict[Callable[[PromptMark], None], None]] = {}
+        self._closing = False
+
+    # Life
+
+    def create(self, wanted: Creation) -> PaneSlot:
+        """Start a program in a new pane; raises ProwlError CREATE_FAILED, TARGET_* for the group, or SHUTTING_DOWN."""
+        if self._closing:
+            raise ProwlError(Code.SHUTTING_DOWN, "The service is stopping; no new panes are created.")
+        group = self.registry.resolve_group(wanted.group) if wanted.group else None
+        pane_id = str(uuid.uuid4())
+        argv = list(wanted.argv) or _login_shell()
+        env = child_environment(self._environ, wanted.env, pane_id)
+        columns, rows = _clamp(wanted.columns), _clamp(wanted.rows)
+        child = spawn(argv, cwd=wanted.cwd or str(Path.home()), env=env, columns=columns, rows=rows)
+        screen = new_screen(columns, rows, scrollback=self._scrollback, answer_status_query=self._answer_status_query)
+        pane = HostedPane(pane_id, child, screen, self._scheduler)
+        process = self._table.process(child.pid)
+        root = process.generation if process is not None else None
+        if root is not None:
+            self._roots[root] = pane_id
+        watcher = self.roster.add(pane)
+        pane.on_output = lambda events, revision: self._output(pane_id, watcher, events)
+        pane.on_exit = lambda status: self._exited(pane_id, root, status)
+        command = os.path.basename(argv[0]).lstrip("-")
+        slot = self.registry.add(pane, command=command, group=group, title=wanted.title)
+        watcher.wake()
+        if wanted.initial_input:
+            pane.write((wanted.initial_input + "\r").encode("utf-8", "replace"))
+        log.info("pane created", extra={"fields": {"pane": pane_id, "handle": slot.handle, "pid": child.pid}})
+        return slot
+
+    async def close(self, slot: PaneSlot) -> None:
+        """End a pane's programs and forget it; returns when it is gone."""
+        await slot.pane.close(self._close_grace)
+
+    async def stop(self) -> None:
+        """Close every pane, side by side, and take no new ones."""
+        self._closing = True
+        await asyncio.gather(*(self.close(slot) for slot in self.registry), return_exceptions=True)
+
+    def ended(self, selector: str) -> int | None:
+        """Return the exit status of a pane that ended not long ago, by UUID or handle."""
+        return self._ended.get(selector.strip().lower())
+
+    @property
+    def roots(self) -> Mapping[Generation, str]:
+        """The first processes of live panes, for callers' attribution."""
+        return self._roots
+
+    # Facts
+
+    def cwd(self, pane: HostedPane) -> str | None:
+        """Return where the pane's foreground process is, or its first one; kept for a second."""
+        facts = self._facts.setdefault(pane.id, _Facts())
+        now = self._clocks.monotonic()
+        if now - facts.read_at >= _FACTS_LIFETIME:
+            watcher = self.roster.watcher(pane.id)
+            agent = watcher.presence.process if watcher is not None else None
+            facts.cwd = working_directory([agent.pid if agent else None, self._foreground(pane), pane.child])
+            facts.read_at = now
+        return facts.cwd or facts.reported
+
+    def worktree(self, pane: HostedPane) -> Worktree | None:
+        """Return the owner of the pane's folder, or None while the folder cannot be read."""
+        cwd = self.cwd(pane)
+        return None if cwd is None else self._worktrees.find(cwd)
+
+    def busy(self, owner: Worktree) -> bool:
+        """Tell whether any pane of a worktree is busy."""
+        return self.roster.busy([slot.pane.id for slot in self.registry if self.worktree(slot.pane) == owner])
+
+    def _foreground(self, pane: HostedPane) -> int | None:
+        watcher = self.roster.watcher(pane.id)
+        return watcher.foreground if watcher is not None else None
+
+    # Input and marks
+
+    def interacted(self, pane_id: str) -> None:
+        """Input reached a pane."""
+        watcher = self.roster.watcher(pane_id)
+        if watcher is not None:
+            watcher.interact()
+
+    async def command_end(self, pane_id: str) -> PromptMark:
+        """Wait for the shell's report that a command ended (OSC 133 D); cancel to stop waiting."""
+        found: asyncio.Future[PromptMark] = asyncio.get_running_loop().create_future()
+
+        def take(mark: PromptMark) -> None:
+            if mark.mark == "D" and not found.done():
+                found.set_result(mark)
+
+        marks = self._marks.setdefault(pane_id, {})
+        marks[take] = None
+        try:
+            return await found
+        finally:
+            marks.pop(take, None)
+
+    # What panes tell
+
+    def _output(self, pane_id: str, watcher: Watcher, events: Sequence[SideEvent]) -> None:
+        for event in events:
+            match event:
+                case WorkingDirectory():
+                    place = directory_of_report(event.value, self._hostname)
+                    if place is not None:
+                        self._facts.setdefault(pane_id, _Facts()).reported = place
+                case PromptMark():
+                    for take in tuple(self._marks.get(pane_id, ())):
+                        take(event)
+                case _:
+                    pass
+        watcher.output(events)
+
+    def _exited(self, pane_id: str, root: Generation | None, status: int) -> None:
+        slot = self.registry.get(pane_id)
+        watcher = self.roster.watcher(pane_id)
+        if watcher is not None:
+            watcher.exited()
+        if root is not None:
+            self._roots.pop(root, None)
+        self.roster.remove(pane_id)
+        self._facts.pop(pane_id, None)
+        self._marks.pop(pane_id, None)
+        if slot is not None:
+            for name in (pane_id, slot.handle):
+                self._ended[name] = status
+            while len(self._ended) > ENDED_LIMIT:
+                self._ended.popitem(last=False)
+            self.registry.remove(pane_id)
+            log.info("pane ended", extra={"fields": {"pane": pane_id, "handle": slot.handle, "status": status}})
+
+    def watch_focus(self, told: Callable[[str], None]) -> None:
+        """Call ``told`` with a pane's id whenever the focus within groups moves to it."""
+
+        def changed(change: Change, slot: PaneSlot) -> None:
+            if change is Change.FOCUSED:
+                told(slot.pane.id)
+
+        self.registry.watch(changed)
+
+
+def _clamp(size: int) -> int:
+    return max(1, min(1000, size))
+
+
+def _login_shell() -> list[str]:
+    shell = os.environ.get("SHELL", "")
+    if not os.path.isabs(shell):
+        with contextlib.suppress(KeyError):
+            shell = pwd.getpwuid(os.getuid()).pw_shell
+    # A dash in front makes it a login shell; the program is found by the name without it.
+    return [shell or "/bin/sh", "-l"]
