@@ -11,7 +11,7 @@ from prowl_svc.model.terminal import ModeChange, SideEvent
 from prowl_svc.panes.exits import UNKNOWN_STATUS, watch_exit
 from prowl_svc.panes.reader import ReadScheduler
 from prowl_svc.panes.spawn import Child, set_size
-from prowl_svc.panes.tap import Attachment, OutputTap
+from prowl_svc.panes.tap import MAX_QUEUED, Attachment, OutputTap
 from prowl_svc.panes.writer import Writer
 from prowl_svc.terminal.answers import FOCUS_IN, FOCUS_OUT
 from prowl_svc.terminal.keys import encode_key, encode_paste, encode_text
@@ -159,9 +159,9 @@ class HostedPane:
 
     # Output
 
-    def attach(self) -> Attachment:
-        """Connect a terminal to the raw output; iterate over what it returns, and close that."""
-        return self._tap.attach()
+    def attach(self, limit: int = MAX_QUEUED) -> Attachment:
+        """Connect a terminal to the raw output; iterate over what it returns, and close that. See ``tap``."""
+        return self._tap.attach(limit)
 
     @property
     def attached(self) -> int:
