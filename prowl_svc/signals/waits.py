@@ -1,25 +1,19 @@
-"""Condition waits: a decision per event or tick, and the driver that feeds it (signals.md §3).
+"""Condition waits: one small machine that judges the pane's record at each event or tick (signals.md §3).
 
-The machine gets the pane's record and the time and answers; the driver calls it on every event of the pane, at the
-deadline the machine named, and at least every 200 ms.
+``driver.until_answered(records, surface, machine.step, …)`` runs one.
 """
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from prowl_svc.model.errors import Code
 from prowl_svc.model.observation import AgentEntry, Confidence, Signal, SignalKind
 from prowl_svc.model.state import NO_RULE_MATCHED
-from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import VERIFIED_LIVE, SurfaceRecord
 
 __all__ = [
     "GRACE_S",
     "IDLE_REASONS",
-    "POLL_S",
     "STABLE_S",
     "Condition",
     "Failed",
@@ -27,18 +21,15 @@ __all__ = [
     "MinConfidence",
     "Observation",
     "Outcome",
-    "Schedule",
     "Stabiliser",
-    "Timer",
     "WaitMachine",
     "detector_observation",
     "exact_idle_level",
     "fallback_allowed",
     "normalised_state",
-    "wait_for_condition",
+    "reports",
 ]
 
-POLL_S = 0.2
 STABLE_S = 2.0
 GRACE_S = 10.0
 
@@ -208,7 +199,7 @@ class _Baseline:
 
 
 class WaitMachine:
-    """One condition wait that began at ``started`` (seconds of any monotonic clock)."""
+    """One condition wait that began at ``started``; times are float seconds of one monotonic clock."""
 
     __slots__ = ("_baseline", "_condition", "_minimum", "_stabiliser", "_started", "_timeout")
 
@@ -281,60 +272,3 @@ def _baseline(record: SurfaceRecord | None) -> _Baseline:
     if record is None:
         return _Baseline(0, None, None, state)
     return _Baseline(record.revision, record.latest_current, record.active_terminal, state)
-
-
-class Timer(Protocol):
-    """A scheduled call."""
-
-    def cancel(self) -> None:
-        """Forget the call."""
-        ...
-
-
-Schedule = Callable[[float, Callable[[], None]], Timer]
-"""Calls a function after so many seconds, as a loop's ``call_later`` does."""
-
-
-async def wait_for_condition(
-    records: Records,
-    surface: str,
-    machine: WaitMachine,
-    *,
-    clock: Callable[[], float],
-    now_ns: Callable[[], int],
-    schedule: Schedule | None = None,
-) -> Outcome:
-    """Wait until the machine answers: it is asked on each event of the pane and at least every 200 ms (§3.2).
-
-    ``clock`` must be the one that the machine's start was read from, and ``schedule`` (the loop's ``call_later`` by
-    default) must run on it. Cancellation frees everything at once.
-    """
-    loop = asyncio.get_running_loop()
-    schedule = schedule if schedule is not None else loop.call_later
-    found: asyncio.Future[Outcome] = loop.create_future()
-    timer: Timer | None = None
-
-    def judge(record: SurfaceRecord | None) -> float | None:
-        """Return the next deadline, or None once the wait is answered."""
-        if found.done():
-            return None
-        answer = machine.step(record, clock(), now_ns())
-        if isinstance(answer, Matched | Failed):
-            found.set_result(answer)
-            return None
-        return answer
-
-    def poll() -> None:
-        nonlocal timer
-        due = judge(records.read(surface))
-        if due is not None:
-            timer = schedule(max(0.0, min(due - clock(), POLL_S)), poll)
-
-    stop = records.listen(surface, judge)
-    try:
-        poll()
-        return await found
-    finally:
-        stop()
-        if timer is not None:
-            timer.cancel()

@@ -8,6 +8,7 @@ import pytest
 from prowl_svc.model.errors import Code
 from prowl_svc.model.observation import AgentEntry, Confidence, Signal, SignalKind
 from prowl_svc.model.state import NO_RULE_MATCHED
+from prowl_svc.signals.driver import until_answered
 from prowl_svc.signals.surface import SurfaceRecord
 from prowl_svc.signals.waits import (
     Condition,
@@ -17,7 +18,6 @@ from prowl_svc.signals.waits import (
     Outcome,
     WaitMachine,
     normalised_state,
-    wait_for_condition,
 )
 from tests.signals.world import CODEX_TABLE, PANE, SECOND, World, entry, hook_record
 
@@ -438,10 +438,10 @@ class FakeTimers:
 def drive(world: World, until: str, timers: FakeTimers) -> "asyncio.Task[Outcome]":
     machine = WaitMachine(Condition(until), MinConfidence.AUTO, 600.0, world.seconds)
     return asyncio.create_task(
-        wait_for_condition(
+        until_answered(
             world.records,
             PANE,
-            machine,
+            machine.step,
             clock=lambda: world.seconds,
             now_ns=lambda: int(world.seconds * SECOND),
             schedule=timers,
