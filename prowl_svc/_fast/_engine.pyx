@@ -323,6 +323,22 @@ cdef class Engine:
                 return False
         return True
 
+    def row_cells(self, row):
+        """Return the cells of a row of the visible frame that show something: column, text, width and dim."""
+        cdef Term *term = &self.term
+        cdef const cell_t *cells
+        cdef int32_t x
+        result = []
+        if not 0 <= row < term.rows:
+            return result
+        self.look()
+        cells = term.front + <size_t>row * term.columns
+        for x in range(term.columns):
+            if cells[x] & TEXT_MASK and cells[x] & TEXT_MASK != 0x20:
+                result.append((x, row_text(term, cells + x, 1), 2 if cells[x] & KIND_MASK == WIDE else 1,
+                               bool(cells[x] & DIM)))
+        return result
+
     @property
     def columns(self):
         """Width in cells."""
