@@ -139,9 +139,7 @@ class Service:
         log.info("stopping", extra={"fields": {"panes": len(self.host.registry)}})
         await self._health.enter_graceful_shutdown()
         await self.host.stop()
-        self.hub.end_all()
-        if self._agents is not None:
-            self._agents.stop()
+        self.end_streams()
         if self._server is not None:
             await self._server.stop(self.config.stop_grace)
         await asyncio.get_running_loop().run_in_executor(None, self._door.stop)
@@ -149,6 +147,12 @@ class Service:
             self._private.unlink()
         self._owner.release()
         log.info("stopped")
+
+    def end_streams(self) -> None:
+        """End every stream that could go on for ever; what observers are owed is still sent."""
+        self.hub.end_all()
+        if self._agents is not None:
+            self._agents.stop()
 
     def _facts(self, pane: str) -> Facts:
         return self.roster.facts(pane)

@@ -1,0 +1,169 @@
+"""What clients and programs do wrong on purpose or by accident leaves the service up and says what happened."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+from prowl.v1 import agents_pb2, agents_pb2_grpc, panes_pb2, panes_pb2_grpc, profiles_pb2, profiles_pb2_grpc
+
+from prowl_svc.app import Service
+from tests.service.conftest import Create, dial, until
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = """
+import sys, grpc
+from prowl.v1 import agents_pb2, agents_pb2_grpc
+channel = grpc.insecure_channel("unix:" + sys.argv[1], options=[("grpc.default_authority", "localhost")])
+for response in agents_pb2_grpc.AgentServiceStub(channel).Observe(agents_pb2.ObserveRequest(pane=sys.argv[2])):
+    print(len(response.events), flush=True)
+"""
+
+
+def reason(error: grpc.aio.AioRpcError) -> str:
+    status = rpc_status.from_call(error)  # type: ignore[arg-type]
+    info = error_details_pb2.ErrorInfo()
+    assert status is not None
+    assert status.details[0].Unpack(info)
+    assert info.domain == "prowl"
+    return info.reason
+
+
+async def serving(service: Service) -> bool:
+    async with dial(service) as channel:
+        answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+async def test_killing_a_client_in_mid_stream_frees_what_it_held(service: Service, create: Create) -> None:
+    """kill -9 of an observing process removes its observer and its connection."""
+    pane = await create("cat")
+    paths = [str(ROOT), str(ROOT / "clients"), str(ROOT / "clients/prowl_client/gen")]
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(service.config.socket), pane],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    assert client.stdout is not None
+    first = await asyncio.to_thread(client.stdout.readline)
+    assert first == b"1\n"
+    assert service.hub.subscriber_count(pane) == 1
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    client.stdout.close()
+
+    async def gone() -> bool:
+        return service.hub.subscriber_count(pane) == 0
+
+    await until(gone)
+    assert await serving(service)
+
+
+async def test_garbage_on_the_socket_harms_nobody(
+    service: Service, agents: "agents_pb2_grpc.AgentServiceAsyncStub"
+) -> None:
+    """Bytes that are no HTTP/2, a cut preface and a connection that says nothing leave other clients alone."""
+    for data in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0" * 70_000,
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff",
+        b"",
+    ):
+        raw = socket.socket(socket.AF_UNIX)
+        raw.connect(str(service.config.socket))
+        raw.setblocking(False)
+        with contextlib.suppress(OSError):
+            raw.send(data)
+        answer = await agents.ListAgents(agents_pb2.ListAgentsRequest(), timeout=10)
+        assert list(answer.agents) == []
+        raw.close()
+    assert await serving(service)
+
+
+async def test_the_private_socket_refuses_strangers(service: Service) -> None:
+    """A call that did not come through the public socket has no caller, so it is refused."""
+    async with grpc.aio.insecure_channel(f"unix:{service._private}") as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await agents_pb2_grpc.AgentServiceStub(channel).ListAgents(agents_pb2.ListAgentsRequest(), timeout=10)
+    assert (failure.value.code(), reason(failure.value)) == (grpc.StatusCode.PERMISSION_DENIED, "SOURCE_REQUIRED")
+
+
+async def test_a_burst_of_random_bytes_in_a_pane_stops_nothing(
+    service: Service, create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """50 MB of random bytes go through one pane while another answers; both can be read afterwards."""
+    loud = await create("sh", "-c", "head -c 50000000 /dev/urandom; printf '\\033c\\033[2Jdone-%s' here; cat")
+    quiet = await create("cat")
+
+    async def finished() -> bool:
+        await panes.SendText(panes_pb2.SendTextRequest(pane=quiet, text="x"))
+        read = await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=loud))
+        return "done-here" in read.text
+
+    await until(finished, 60)
+    read = await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=quiet))
+    assert read.text.startswith("xx")
+    assert await serving(service)
+
+
+async def test_a_pane_that_closes_while_it_is_read_says_so(
+    create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """A waiting read, an attachment and later calls each learn that the pane ended, and how."""
+    pane = await create("sh", "-c", "read line; exit 7")
+    attached = panes.AttachPane()
+    await attached.write(panes_pb2.AttachPaneRequest(open=panes_pb2.AttachOpen(pane=pane)))
+    assert (await attached.read()).WhichOneof("message") == "attached"
+    request = panes_pb2.ReadPaneRequest(pane=pane, stable=panes_pb2.StableWait(period_ms=60_000, timeout_seconds=60))
+    reading = asyncio.ensure_future(panes.ReadPane(request))
+    await panes.ListPanes(panes_pb2.ListPanesRequest())  # calls of one connection begin in order
+    await attached.write(panes_pb2.AttachPaneRequest(input=b"\r"))
+    last = None
+    while (message := await attached.read()) is not grpc.aio.EOF:
+        last = message
+    assert last is not None
+    assert last.exited == 7
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await reading
+    assert reason(failure.value) == "READ_FAILED"
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await panes.SendText(panes_pb2.SendTextRequest(pane=pane, text="x"))
+    assert (failure.value.code(), reason(failure.value)) == (grpc.StatusCode.NOT_FOUND, "TARGET_NOT_FOUND")
+    assert "status 7" in (failure.value.details() or "")
+
+
+async def test_what_is_not_built_yet_says_so(channel: grpc.aio.Channel) -> None:
+    """A method without behaviour answers UNIMPLEMENTED with a stable reason."""
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await profiles_pb2_grpc.ProfileServiceStub(channel).ListProfiles(profiles_pb2.ListProfilesRequest(), timeout=10)
+    assert (failure.value.code(), reason(failure.value)) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (panes_pb2.CreatePaneRequest(argv=["no-such-program-at-all"]), "CREATE_FAILED"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], cwd="relative"), "PATH_NOT_ALLOWED"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], cwd="/no/such/folder"), "CREATE_FAILED"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], group="t999"), "TARGET_NOT_FOUND"),
+        (panes_pb2.CreatePaneRequest(argv=[""]), "EMPTY_INPUT"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], env={"A=B": "c"}), "CREATE_FAILED"),
+    ],
+)
+async def test_a_pane_that_cannot_be_created_says_why(
+    service: Service, panes: "panes_pb2_grpc.PaneServiceAsyncStub", request_: panes_pb2.CreatePaneRequest, code: str
+) -> None:
+    """Each refusal has its stable reason, and no pane is left behind."""
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await panes.CreatePane(request_)
+    assert reason(failure.value) == code
+    assert len(service.host.registry) == 0
