@@ -17,7 +17,7 @@ Part = Callable[[Path], Iterable[Outcome]]
 _PARTS: tuple[tuple[str, Part], ...] = (
     ("captures/*.json", screens.captures),
     ("screens/*.json", screens.drawn),
-    ("bug-screens.json", screens.drawn),
+    ("bug*.json", screens.drawn),
     ("processes.json", processes.run),
     ("machine.json", machine.run),
     ("providers/manifest.json", providers.run),

@@ -32,22 +32,25 @@ def _state(case: Any) -> str | None:
 
 
 def _judge(case: dict[str, Any]) -> str | None:
-    corpus = part("tests.screens.corpus")
-    agents = part("prowl_svc.model.agents")
-    rows, title, name = case.get("screen"), case.get("title") or "", case.get("agent")
-    rule = case.get("expect", {}).get("rule") if isinstance(case.get("expect"), dict) else None
+    screens, states = part("prowl_svc.screens.classify"), part("prowl_svc.model.state")
+    rows, expected = case.get("screen"), _state(case)
     if isinstance(rows, str):
         rows = rows.split("\n")
     if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
         raise CaseError("screen is neither a text nor a list of rows")
-    if _state(case) not in STATES:
+    if expected not in STATES:
         raise CaseError(f"expect.state is not one of {', '.join(STATES)}")
     try:
-        agent = agents.Agent.from_name(corpus.VARIANTS.get(name, name))
+        agent = part("prowl_svc.model.agents").Agent.from_name(case.get("agent"))
     except ValueError:
-        raise CaseError(f"no agent is called {name!r}") from None
-    if not corpus.written(agent):
+        raise CaseError(f"no agent is called {case.get('agent')!r}") from None
+    if screens.screen_of(agent) is None:
         raise NotBuiltError(f"prowl_svc.screens.{agent.short}")
-    one = corpus.Case(case["id"], agent, tuple(rows), title, _state(case), rule, case.get("cols") or 0)
-    wrong: str | None = one.wrong()
-    return wrong
+    seen = screens.classify(agent, rows, case.get("title") or "")
+    if seen.state.value != expected:
+        return f"{case['id']}: {seen.state.value} by {seen.reason}, not {expected}"
+    rule = case["expect"].get("rule")
+    # Where a fall-back is expected, a positive rule of the same state is as right.
+    if rule not in (None, states.NO_RULE_MATCHED, states.LEGACY_DETECTOR, seen.reason):
+        return f"{case['id']}: by {seen.reason}, not {rule}"
+    return None
