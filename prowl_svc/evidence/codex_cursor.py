@@ -1,17 +1,30 @@
 """How far each Codex log was read: incremental, bounded, and only while the file continues (providers.md §2.3)."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from prowl_svc.evidence.codex_header import ContinuityError
 from prowl_svc.evidence.codex_records import Decoder
 
-__all__ = ["MAX_APPENDED", "MAX_LINE", "Cursor", "append", "check", "io_error", "last_line", "read_at", "read_line"]
+__all__ = [
+    "MAX_APPENDED",
+    "MAX_LINE",
+    "Cursor",
+    "append",
+    "check",
+    "io_error",
+    "last_line",
+    "last_turn",
+    "read_at",
+    "read_line",
+]
 
 MAX_APPENDED = 8 << 20
 MAX_LINE = 1 << 20
 _FIRST_READ = 64 << 10
+_TIMESTAMP = re.compile(rb'"timestamp" ?: ?"([0-9TZ:.-]{1,40})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +126,23 @@ def last_line(path: str, inode: int) -> int:
     if not end:
         raise ContinuityError("incomplete")
     return max(0, size - MAX_LINE) + end
+
+
+def last_turn(path: str, inode: int, since: str) -> int:
+    """Return where the last turn that began at ``since`` (ISO 8601 UTC) or later begins, else the baseline.
+
+    For a log of the daemon's, which is found only some time after the turn that opened it was written (§2.7).
+    """
+    end = last_line(path, inode)
+    start = max(0, end - MAX_LINE)
+    tail = read_at(path, inode, start, end)
+    at = len(tail)
+    while (found := tail.rfind(b'"task_started"', 0, at)) >= 0:
+        line = tail.rfind(b"\n", 0, found) + 1
+        match = _TIMESTAMP.search(tail, line, found)
+        if line and match and match[1].decode() >= since:
+            return start + line
+        at = max(line - 1, 0)
+        if match and match[1].decode() < since:
+            break
+    return end

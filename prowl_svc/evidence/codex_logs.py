@@ -5,9 +5,12 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 
 from prowl_svc.evidence.birth import birth_time
-from prowl_svc.evidence.codex_cursor import Cursor, append, check, last_line, read_at, read_line
+from prowl_svc.evidence.codex_cursor import Cursor, append, check, last_line, last_turn, read_at, read_line
+from prowl_svc.evidence.codex_daemon import DaemonLink, daemon_of, find_link, follow_link
 from prowl_svc.evidence.codex_header import ContinuityError, Header, LineageError, parse_header, roots_of
 from prowl_svc.evidence.codex_records import Decoder, Session
 from prowl_svc.evidence.host import Host
@@ -21,13 +24,19 @@ MAX_SESSIONS = 32
 _IN_THREAD = 64 << 10
 """Bytes from which on reading leaves the event loop."""
 _MAX_CLOSED = 256
+_LAST_YEAR = 253_000_000_000
+_LINK_INTERVAL = 1.0
+"""Seconds between two looks into the daemon's diagnostics."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _DEFAULT = "/.codex/sessions/"
 
 
-def session_log(path: str, sessions: str | None = None) -> bool:
-    """Tell whether a path is a session log: under ``sessions`` when given, else under any ``.codex/sessions``."""
-    under = path.startswith(sessions.rstrip("/") + "/") if sessions is not None else _DEFAULT in path
+def session_log(path: str, sessions: str, own_root: bool) -> bool:
+    """Tell whether a path is a session log: under ``sessions``, or also under any ``.codex/sessions``.
+
+    ``own_root`` tells that the launch has a config root of its own, which replaces the default layout.
+    """
+    under = path.startswith(sessions.rstrip("/") + "/") or (not own_root and _DEFAULT in path)
     name = path.rpartition("/")[2]
     return under and name.endswith(".jsonl") and _UUID.search(name) is not None
 
@@ -47,12 +56,18 @@ class LogState:
 
 
 def read_logs(
-    state: LogState, paths: Sequence[str], since: float, birth: Callable[[str], float | None] = birth_time
+    state: LogState,
+    paths: Sequence[str],
+    since: float,
+    *,
+    birth: Callable[[str], float | None] = birth_time,
+    late: bool = False,
 ) -> tuple[LogState, list[ProviderFact], tuple[str, str] | None]:
     """Read what was appended to the open logs; return the new state, the facts, and a failure (category, detail).
 
-    ``since`` is the wall time in seconds from which on a new file is read from its beginning. A suspension keeps
-    cursors and the headers that could be read.
+    ``since`` is the wall time in seconds from which on a new file is read from its beginning. ``late`` tells that files
+    are found some time after they were opened: an old one then begins with its last turn, if that began since. A
+    suspension keeps cursors and the headers that could be read.
     """
     try:
         if len(paths) > MAX_SESSIONS:
@@ -61,7 +76,7 @@ def read_logs(
         if partial:
             return state, [Suspended()], ("partialHeader", "none")
         places = roots_of({path: header for path, (_, header) in state.headers.items()})
-        state = _open(state, paths, since, birth)
+        state = _open(state, paths, since, birth, late)
         sizes = check(state.cursors)
         cursors, facts = dict(state.cursors), _inventory(state, places)
         for path in sorted(paths, key=lambda path: (places[path][1], path)):
@@ -103,7 +118,9 @@ def _inode(path: str) -> int | None:
         return None
 
 
-def _open(state: LogState, paths: Sequence[str], since: float, birth: Callable[[str], float | None]) -> LogState:
+def _open(
+    state: LogState, paths: Sequence[str], since: float, birth: Callable[[str], float | None], late: bool
+) -> LogState:
     cursors = dict(state.cursors)
     for path in paths:
         if path in cursors:
@@ -111,10 +128,33 @@ def _open(state: LogState, paths: Sequence[str], since: float, birth: Callable[[
         inode, header = state.headers[path]
         born = birth(path)
         if state.rebaseline or born is None or born < since or (path, inode) in state.closed:
-            cursors[path] = Cursor(inode, last_line(path, inode), Decoder(live=True))
+            start = last_turn(path, inode, _iso(since)) if late and not state.rebaseline else last_line(path, inode)
+            cursors[path] = Cursor(inode, start, Decoder(live=True))
         else:
             cursors[path] = Cursor(inode, header.end, Decoder(live=not header.forked))
     return replace(state, cursors=cursors)
+
+
+def _header(path: str) -> Header | None:
+    try:
+        line = read_line(path)[1]
+        return parse_header(line) if line is not None else None
+    except ContinuityError:
+        return None
+
+
+def _descends(session: str | None, thread: str, parents: Mapping[str, str | None]) -> bool:
+    for _ in range(len(parents)):
+        if session == thread or session is None:
+            break
+        session = parents.get(session)
+    return session == thread
+
+
+def _iso(since: float) -> str:
+    if not 0 <= since < _LAST_YEAR:
+        return "9999"
+    return datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _inventory(state: LogState, places: Mapping[str, tuple[str, int]]) -> list[ProviderFact]:
@@ -124,38 +164,62 @@ def _inventory(state: LogState, places: Mapping[str, tuple[str, int]]) -> list[P
 class CodexLogs:
     """The log provider of one Codex process (a ``Provider`` of decision.coordinator).
 
-    ``sessions`` is the sessions folder of a launch with its own config root, None for the default layout; ``since`` the
-    wall time in seconds at which the provider begins. Warnings carry pid, status, cursor count and detail only.
+    ``root`` is the config root and ``own_root`` tells that it is not the default one. ``since`` is the wall time in
+    seconds at which the provider begins, ``started`` that of the process. Warnings carry pid, status, cursor count and
+    detail only.
     """
 
     def __init__(
-        self, host: Host, generation: Generation, sessions: str | None, since: float, warnings: Warnings
+        self,
+        host: Host,
+        generation: Generation,
+        root: str,
+        *,
+        own_root: bool,
+        since: float,
+        started: float,
+        warnings: Warnings,
     ) -> None:
         self._host = host
         self._generation = generation
-        self._sessions = sessions
+        self._root = root
+        self._sessions = os.path.realpath(os.path.join(root, "sessions"))
+        self._own_root = own_root
         self._since = since
+        self._started = started
         self._warnings = warnings
         self._state = LogState()
+        self._link: DaemonLink | None = None
+        self._linked_at = float("-inf")
+        self._embedded = False
+        self._others: Mapping[str, Header] = {}
 
     @property
     def state(self) -> LogState:
         """What is known now, for explanations."""
         return self._state
 
+    @property
+    def watched(self) -> Sequence[str]:
+        """The files whose change is news."""
+        return tuple(self._state.cursors)
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return what the logs say since the last sample."""
         if not self._host.alive(self._generation):
             return [Unavailable()]
-        files = self._host.open_files(self._generation.pid)
-        if not files.complete:
+        paths, late = self._logs(self._generation.pid), False
+        if paths:
+            self._embedded = True
+        elif paths is not None and not self._embedded:
+            thread = await self._daemon_thread(now)
+            if self._link is not None and thread is not None:
+                paths, late = self._tree(self._logs(self._link.daemon.pid), thread), True
+        if paths is None:
             self._failed("incompleteInventory", "suspended", "none", now)
             return [Suspended()]
-        paths = [path for path in files.paths if session_log(path, self._sessions)]
-        if self._growth(paths) > _IN_THREAD:
-            state, facts, failure = await asyncio.to_thread(read_logs, self._state, paths, self._since)
-        else:
-            state, facts, failure = read_logs(self._state, paths, self._since)
+        read = partial(read_logs, self._state, paths, self._since, birth=self._host.birth, late=late)
+        state, facts, failure = await asyncio.to_thread(read) if self._growth(paths) > _IN_THREAD else read()
         if not self._host.alive(self._generation):
             return [Unavailable()]  # what was read may be another process's: cursors stay as they were
         self._state = state
@@ -165,6 +229,38 @@ class CodexLogs:
             category, detail = failure
             self._failed(category, "unavailable" if category == "continuityLost" else "suspended", detail, now)
         return facts
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _logs(self, pid: int) -> list[str] | None:
+        files = self._host.open_files(pid)
+        if not files.complete:
+            return None
+        return [path for path in files.paths if session_log(path, self._sessions, self._own_root)]
+
+    def _tree(self, paths: list[str] | None, thread: str) -> list[str] | None:
+        """Return the logs of a session and of its descendants; those of other panes do not concern this one."""
+        if paths is None:
+            return None
+        headers = {path: self._others.get(path) or _header(path) for path in paths}
+        self._others = {path: header for path, header in headers.items() if header is not None}
+        parents = {header.id: header.parent for header in self._others.values()}
+        return [path for path, header in self._others.items() if _descends(header.id, thread, parents)]
+
+    async def _daemon_thread(self, now: float) -> str | None:
+        """Return the session of the shared daemon that this program shows, looked up at most once a second."""
+        link = self._link
+        if link is not None and not self._host.alive(link.daemon):
+            link = self._link = None
+        if now - self._linked_at >= _LINK_INTERVAL:
+            self._linked_at = now
+            if link is not None:
+                link = await asyncio.to_thread(follow_link, self._root, link)
+            elif daemon := daemon_of(self._root, self._host):
+                link = await asyncio.to_thread(find_link, self._root, daemon, self._generation.pid, self._started)
+            self._link = link
+        return link.thread if link else None
 
     def _growth(self, paths: Sequence[str]) -> int:
         total = 0

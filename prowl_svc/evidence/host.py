@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
+from prowl_svc.evidence.birth import birth_time
 from prowl_svc.evidence.open_files import OpenFiles, list_open_files
 from prowl_svc.model.process import Generation
 
@@ -28,6 +29,10 @@ class Host(Protocol):
 
     def cwd(self, pid: int) -> str | None:
         """Return a process's working directory."""
+        ...
+
+    def birth(self, path: str) -> float | None:
+        """Return a file's creation time in wall-clock seconds, or None where it is not known."""
         ...
 
 
@@ -64,6 +69,10 @@ class SystemHost:
         except Exception:
             # Gone, or not ours to look at.
             return None
+
+    def birth(self, path: str) -> float | None:
+        """Return a file's creation time in wall-clock seconds, or None where it is not known."""
+        return birth_time(path)
 
 
 def _start(pid: int) -> int | None:

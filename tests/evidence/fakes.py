@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prowl_svc.evidence.birth import birth_time
 from prowl_svc.evidence.open_files import OpenFiles
 from prowl_svc.model.facts import (
     ChildEnded,
@@ -66,6 +67,7 @@ class FakeHost:
     lives: list[bool] = field(default_factory=list)
     environments: dict[int, dict[str, str]] = field(default_factory=dict)
     cwds: dict[int, str] = field(default_factory=dict)
+    born: float | None = None
 
     def alive(self, generation: Generation) -> bool:
         return self.lives.pop(0) if self.lives else self.living
@@ -75,6 +77,9 @@ class FakeHost:
 
     def environment(self, pid: int) -> dict[str, str]:
         return self.environments.get(pid, {})
+
+    def birth(self, path: str) -> float | None:
+        return birth_time(path) if self.born is None else self.born
 
     def cwd(self, pid: int) -> str | None:
         return self.cwds.get(pid)

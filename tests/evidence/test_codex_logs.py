@@ -25,7 +25,15 @@ class Home:
         self.folder.mkdir(parents=True)
         self.host = FakeHost()
         self.lines: list[str] = []
-        self.provider = CodexLogs(self.host, AGENT, None, since, Warnings(self.lines.append))
+        self.provider = CodexLogs(
+            self.host,
+            AGENT,
+            str(tmp_path / ".codex"),
+            own_root=False,
+            since=since,
+            started=since,
+            warnings=Warnings(self.lines.append),
+        )
         self.paths: list[str] = []
 
     def add(self, source: str | bytes, number: int | None = None) -> Path:
@@ -281,16 +289,17 @@ def test_unknown_birth_is_history(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "sessions", "expected"),
+    ("path", "own_root", "expected"),
     [
-        (f"/home/u/.codex/sessions/2026/09/12/rollout-x-{ROOT}.jsonl", None, True),
-        (f"/home/u/.codex/sessions/2026/09/12/rollout-x-{ROOT}.jsonl.zst", None, False),
-        ("/home/u/.codex/sessions/2026/09/12/rollout-x.jsonl", None, False),
-        (f"/srv/root/sessions/rollout-{ROOT}.jsonl", None, False),
-        (f"/srv/root/sessions/rollout-{ROOT}.jsonl", "/srv/root/sessions", True),
-        (f"/home/u/.codex/sessions/rollout-{ROOT}.jsonl", "/srv/root/sessions", False),
+        (f"/home/u/.codex/sessions/2026/09/12/rollout-x-{ROOT}.jsonl", False, True),
+        (f"/home/u/.codex/sessions/2026/09/12/rollout-x-{ROOT}.jsonl.zst", False, False),
+        ("/home/u/.codex/sessions/2026/09/12/rollout-x.jsonl", False, False),
+        (f"/srv/other/sessions/rollout-{ROOT}.jsonl", False, False),
+        (f"/srv/root/sessions/rollout-{ROOT}.jsonl", False, True),
+        (f"/srv/root/sessions/rollout-{ROOT}.jsonl", True, True),
+        (f"/home/u/.codex/sessions/rollout-{ROOT}.jsonl", True, False),
     ],
 )
-def test_session_log_paths(path, sessions, expected):
+def test_session_log_paths(path, own_root, expected):
     """Only uncompressed logs with a session id, under the layout or the given root, are state logs."""
-    assert expected == session_log(path, sessions)
+    assert expected == session_log(path, "/srv/root/sessions", own_root)

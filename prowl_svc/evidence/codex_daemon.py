@@ -1,0 +1,139 @@
+"""Which session of the shared Codex daemon belongs to a pane (providers.md §2.7).
+
+A hand-typed ``codex`` attaches to a daemon that writes every session's log; the terminal program itself writes none.
+Both write diagnostics to one database under the config root: the program when it has connected, the daemon each
+connection's handshake and the thread it starts or resumes. The handshake that lies between the program's start and its
+note of the connection is its own; when several fit, no session is attributed.
+"""
+
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prowl_svc.evidence.host import Host
+from prowl_svc.model.process import Generation
+
+__all__ = ["DaemonLink", "daemon_of", "find_link", "follow_link"]
+
+_MAX_PID_FILE = 65_536
+_BUSY_TIMEOUT = 0.05
+_MAX_ROWS = 50_000
+_SLACK = 0.05
+"""Seconds by which a process may seem to start late, its start being known in clock ticks."""
+
+_TEMPORARY = "temporary-structured"  # the title's own turn, which has no log
+_REQUEST = re.compile(r"app-server request: (\S+) connection_id=ConnectionId\((\d+)\) request_id=(\w+)")
+_THREAD_SET = re.compile(r'rpc\.method="thread/(?:start|resume|fork)"[^}]* app_server\.connection_id=(\d+) ')
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonLink:
+    """A program's connection to its daemon: ``thread`` is the session it shows now, None before its first one.
+
+    ``connections`` are those that may be the program's, none when two of them turned out to show sessions; ``active``
+    is the one that does. ``seen`` is the last row of the database that was looked at.
+    """
+
+    daemon: Generation
+    connections: tuple[int, ...]
+    active: int | None = None
+    thread: str | None = None
+    seen: int = 0
+
+
+def daemon_of(root: str, host: Host) -> Generation | None:
+    """Return the live daemon of a config root, proved by pid and start time; None where there is none."""
+    try:
+        with open(os.path.join(root, "app-server-daemon", "daemon.pid"), "rb") as file:
+            record = json.loads(file.read(_MAX_PID_FILE))
+        generation = Generation(int(record["pid"]), int(record["processIdentity"]["startTicks"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return generation if host.alive(generation) else None
+
+
+def find_link(root: str, daemon: Generation, pid: int, started: float) -> DaemonLink | None:
+    """Return the connection of the program ``pid`` that started at ``started`` (wall seconds), once it is noted."""
+    for database in _databases(root):
+        try:
+            with closing(_open(database)) as rows:
+                return _find(rows, daemon, pid, started)
+        except sqlite3.Error:
+            continue
+    return None
+
+
+def follow_link(root: str, link: DaemonLink) -> DaemonLink:
+    """Return the link with the thread that its connection started or resumed last; unchanged when nothing is new."""
+    for database in _databases(root):
+        try:
+            with closing(_open(database)) as rows:
+                return _follow(rows, link)
+        except sqlite3.Error:
+            continue
+    return link
+
+
+def _databases(root: str) -> Iterable[Path]:
+    return sorted(Path(root).glob("logs_*.sqlite"), reverse=True)
+
+
+def _open(database: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT)
+
+
+def _process(rows: sqlite3.Connection, pid: int, since: float) -> str | None:
+    """Return the name under which a process writes its rows."""
+    query = (
+        "SELECT process_uuid FROM logs WHERE process_uuid >= ? AND process_uuid < ? AND thread_id IS NULL AND ts >= ?"
+        " ORDER BY ts DESC LIMIT 1"
+    )
+    found = rows.execute(query, (f"pid:{pid}:", f"pid:{pid};", int(since) - 1)).fetchone()
+    return found[0] if found else None
+
+
+def _find(rows: sqlite3.Connection, daemon: Generation, pid: int, started: float) -> DaemonLink | None:
+    own, its = _process(rows, pid, started), _process(rows, daemon.pid, 0)
+    if own is None or its is None:
+        return None
+    connected = rows.execute(
+        "SELECT ts + ts_nanos / 1e9 FROM logs WHERE process_uuid = ? AND thread_id IS NULL AND ts >= ?"
+        " AND target LIKE 'codex_tui::%startup' ORDER BY ts, ts_nanos LIMIT 1",
+        (own, int(started) - 1),
+    ).fetchone()
+    if connected is None:
+        return None
+    query = (
+        "SELECT feedback_log_body FROM logs WHERE process_uuid = ? AND thread_id IS NULL AND ts BETWEEN ? AND ?"
+        " AND ts + ts_nanos / 1e9 BETWEEN ? AND ? AND feedback_log_body LIKE 'app-server request: initialize %'"
+    )
+    window = (int(started) - 1, int(connected[0]) + 1, started - _SLACK, connected[0])
+    connections = []
+    for (body,) in rows.execute(query, (its, *window)):
+        match = _REQUEST.match(body)
+        if match and match[3] == "String":  # a number is the probe that looks whether a daemon is there
+            connections.append(int(match[2]))
+    return _follow(rows, DaemonLink(daemon, tuple(connections))) if connections else None
+
+
+def _follow(rows: sqlite3.Connection, link: DaemonLink) -> DaemonLink:
+    query = (
+        "SELECT id, thread_id, feedback_log_body FROM logs WHERE id > ? AND thread_id IS NOT NULL"
+        " AND process_uuid >= ? AND process_uuid < ? AND feedback_log_body LIKE '%app_server.connection_id=%'"
+        " ORDER BY id LIMIT ?"
+    )
+    last = rows.execute("SELECT max(id) FROM logs").fetchone()[0] or 0
+    bounds = (max(link.seen, last - _MAX_ROWS), f"pid:{link.daemon.pid}:", f"pid:{link.daemon.pid};", _MAX_ROWS)
+    for _, thread, body in rows.execute(query, bounds):
+        match = _THREAD_SET.search(body)
+        if match is None or _TEMPORARY in body or int(match[1]) not in link.connections:
+            continue
+        if link.active not in (None, int(match[1])):
+            return replace(link, connections=(), thread=None, seen=last)
+        link = replace(link, active=int(match[1]), thread=thread)
+    return replace(link, seen=last)
