@@ -309,10 +309,14 @@ def filters_history(frame: Frame, span: range) -> bool:
     return hints.startswith("↑/↓tonavigate") and "entertouse" in hints and "esctocancel" in hints
 
 
+def _option(row: str) -> str:
+    """Return a row without the cursor that selects it."""
+    return row[1:].lstrip(BLANKS) if row[:1] == "❯" else row
+
+
 def _is_answer(row: str) -> bool:
     """Tell whether a lowered, trimmed row is a yes/no option."""
-    if row[:1] == "❯":
-        row = row[1:].lstrip(BLANKS)
+    row = _option(row)
     return row in ("yes", "no") or row.startswith(("1. yes", "2. no", "yes, and ", "no, and tell claude"))
 
 
@@ -343,7 +347,7 @@ def asks(frame: Frame, span: range) -> bool:
 def offers_refusal(frame: Frame, span: range) -> bool:
     """A numbered cursor row, and an option that refuses"""
     rows = frame.lowered(span).split("\n")
-    return any(map(_is_numbered_selection, rows)) and any(map(_REFUSAL.match, rows))
+    return any(map(_is_numbered_selection, rows)) and any(_REFUSAL.match(_option(row)) for row in rows)
 
 
 def confirms(frame: Frame, span: range) -> bool:

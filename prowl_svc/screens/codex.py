@@ -162,14 +162,16 @@ def footer_window(frame: Frame) -> range:
 
 
 def status_row(frame: Frame) -> range:
-    """The status row of the newer interface: set off by a blank row, with its └ details, right above the composer."""
+    """The status row of the newer interface: over the composer, set off by blank rows, with its └ details."""
     composer = frame.fact(composer_row)
     if composer < 2 or frame.trimmed[composer - 1]:
         return range(0)
-    row = composer - 2
-    while row > 0 and frame.heads[row] == "└":
-        row -= 1
-    return range(row, row + 1) if frame.heads[row] in "•◦" else range(0)
+    for row in frame.above(composer, 4):
+        if frame.heads[row] in "•◦":
+            return range(row, row + 1)
+        if frame.heads[row] != "└":
+            break
+    return range(0)
 
 
 def _is_status(row: str) -> bool:
@@ -244,7 +246,7 @@ def trusts_directory(frame: Frame, span: range) -> bool:
             "do you trust the contents of this directory?" in before
             and "1. yes, continue" in around
             and "2. no, quit" in around
-            and "press enter to continue" in after
+            and ("press enter to continue" in after or not _rows(frame, span.stop + 1, frame.end).strip())
         )
     if choice in ("1. trust and continue", "2. back to agent command center"):
         asked = "trust this folder?" in before or (

@@ -27,6 +27,7 @@ class Case:
     state: str
     rule: str | None
     columns: int
+    height: int
 
     def detect(self) -> Detection:
         return classify(self.agent, list(self.rows), self.title)
@@ -52,6 +53,7 @@ def _case(raw: dict[str, Any]) -> Case:
         state=raw["expect"]["state"],
         rule=raw["expect"].get("rule"),
         columns=raw.get("cols", 0),
+        height=raw.get("rows", 0),
     )
 
 
