@@ -1,0 +1,193 @@
+"""Fairness of reading, on a loop whose time is the test's."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import pytest
+
+from prowl_svc.panes.reader import ReadScheduler, Source
+
+
+class Loop:
+    """A loop by hand: time moves when output is handled, and a turn runs when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.soon: list[Callable[[], None]] = []
+        self.readers: dict[int, Callable[[], None]] = {}
+        self.reports: list[dict[str, object]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        self.soon.append(call)
+
+    def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
+        self.readers[descriptor] = call
+
+    def remove_reader(self, descriptor: int) -> None:
+        del self.readers[descriptor]
+
+    def call_exception_handler(self, context: dict[str, object]) -> None:
+        self.reports.append(context)
+
+    def turn(self) -> None:
+        calls, self.soon = self.soon, []
+        for call in calls:
+            call()
+
+
+class Desk:
+    """Sources on pipes; ``log`` tells who was served how much, each byte takes ``cost`` seconds."""
+
+    def __init__(self, cost: float) -> None:
+        self.loop = Loop()
+        self.scheduler = ReadScheduler(cast(asyncio.AbstractEventLoop, self.loop), turn=0.003, share=0.0015)
+        self.cost = cost
+        self.log: list[tuple[str, int]] = []
+        self.pipes: dict[str, tuple[int, int]] = {}
+
+    def source(self, name: str, data: bytes, served: Callable[[], None] = lambda: None) -> Source:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.write(writing, data)
+        self.pipes[name] = reading, writing
+
+        def feed(piece: bytes) -> None:
+            self.log.append((name, len(piece)))
+            self.loop.now += self.cost * len(piece)
+
+        source = self.scheduler.source(reading, feed, served, lambda: self.log.append((name, -1)))
+        source.start()
+        return source
+
+    def ready(self, name: str) -> None:
+        self.loop.readers[self.pipes[name][0]]()
+
+    def taken(self, name: str) -> int:
+        return sum(size for who, size in self.log if who == name and size > 0)
+
+    def close(self) -> None:
+        for reading, writing in self.pipes.values():
+            os.close(reading)
+            os.close(writing)
+
+
+@pytest.fixture
+def slow() -> Iterator[Desk]:
+    desk = Desk(1e-6)
+    yield desk
+    desk.close()
+
+
+def test_a_turn_is_short(slow: Desk) -> None:
+    """A flood gets its share of a turn and the loop is given back; nothing is lost or reordered."""
+    slow.source("flood", bytes(50_000))
+    slow.ready("flood")
+    turns = 0
+    while slow.loop.soon:
+        before = slow.loop.now
+        slow.loop.turn()
+        turns += 1
+        assert slow.loop.now - before < 0.003 + 1024 * 1e-6
+    assert 50_000 == slow.taken("flood")
+    assert turns >= 15
+    assert slow.pipes["flood"][0] in slow.loop.readers
+
+
+def test_newcomers_come_first(slow: Desk) -> None:
+    """What just became readable is served before what floods already."""
+    for name in ("a", "b"):
+        slow.source(name, bytes(60_000))
+        slow.ready(name)
+    slow.loop.turn()
+    slow.loop.turn()
+    slow.source("quiet", b"x")
+    slow.ready("quiet")
+    served = len(slow.log)
+    slow.loop.turn()
+    # One share is owed to the flood every other turn, so at most that stands before it.
+    names = [name for name, _ in slow.log[served:]]
+    assert "quiet" in names
+    assert len(set(names[: names.index("quiet")])) <= 1
+
+
+def test_floods_are_not_starved(slow: Desk) -> None:
+    """However many others become readable again and again, a flood gets its turn."""
+    slow.source("flood", bytes(60_000))
+    slow.ready("flood")
+    slow.loop.turn()
+    others = [f"other {number}" for number in range(8)]
+    for name in others:
+        slow.source(name, bytes(300))
+    for _ in range(6):
+        before = slow.taken("flood")
+        for _ in range(6):
+            for name in others:
+                if slow.pipes[name][0] in slow.loop.readers:
+                    os.write(slow.pipes[name][1], bytes(500))
+                    slow.ready(name)
+            slow.loop.turn()
+        assert slow.taken("flood") > before
+
+
+def test_quick_output_is_fed_in_large_pieces() -> None:
+    """Pieces grow where feeding is cheap."""
+    desk = Desk(1e-12)
+    desk.source("quick", bytes(60_000))
+    desk.ready("quick")
+    desk.loop.turn()
+    assert [1024, 2048, 4096, 8192, 16384] == [size for _, size in desk.log[:5]]
+    desk.close()
+
+
+def test_end_is_told_once_after_everything(slow: Desk) -> None:
+    """The end of output comes after the last piece, and a stopped source says nothing more."""
+    source = slow.source("a", b"abc")
+    os.close(slow.pipes["a"][1])
+    slow.pipes["a"] = slow.pipes["a"][0], os.open(os.devnull, os.O_RDONLY)
+    slow.ready("a")
+    slow.loop.turn()
+    assert [("a", 3), ("a", -1)] == slow.log
+    source.drain()
+    slow.loop.turn()
+    assert [("a", 3), ("a", -1)] == slow.log
+    assert {} == slow.loop.readers
+
+
+def test_drain_reads_without_being_asked(slow: Desk) -> None:
+    """Draining serves a source that nothing announced."""
+    source = slow.source("a", b"abc")
+    source.drain()
+    source.drain()
+    slow.loop.turn()
+    assert [("a", 3)] == slow.log
+
+
+def test_stop_while_served(slow: Desk) -> None:
+    """A source that is stopped from its own callback is never touched again."""
+    source = slow.source("a", bytes(9000), served=lambda: source.stop())  # noqa: PLW0108 - it is bound later
+    slow.ready("a")
+    while slow.loop.soon:
+        slow.loop.turn()
+    assert slow.taken("a") < 9000
+    assert {} == slow.loop.readers
+
+
+def test_fault_is_reported_and_reading_goes_on(slow: Desk) -> None:
+    """A callback that raises is reported, and its source and the others are still read."""
+
+    def fail() -> None:
+        raise RuntimeError
+
+    slow.source("bad", bytes(9000), served=fail)
+    slow.source("good", bytes(9000))
+    slow.ready("bad")
+    slow.ready("good")
+    while slow.loop.soon:
+        slow.loop.turn()
+    assert [9000, 9000] == [slow.taken(name) for name in ("bad", "good")]
+    assert slow.loop.reports
