@@ -38,23 +38,20 @@ class _World:
     """A process with session logs that it holds open, and its provider."""
 
     def __init__(self, home: Path, data: Path) -> None:
-        logs, fakes = part("prowl_svc.evidence.codex_logs"), part("tests.evidence.fakes")
+        logs = part("tests.evidence.test_codex_logs").Home(home)
         self.data = data
-        self.folder = home / ".codex" / "sessions" / "2026" / "09" / "12"
-        self.folder.mkdir(parents=True)
-        self.host = fakes.FakeHost()
+        self.folder: Path = logs.folder
+        self.host = logs.host
+        self.said: list[str] = logs.lines
         self.now = 0.0
-        self.said: list[str] = []
-        self._shown = fakes.shown
+        self.current: Path = self.folder
+        self._sample = logs.sample
         self._files = part("prowl_svc.evidence.open_files").OpenFiles
-        warnings = part("prowl_svc.evidence.throttle").Warnings(self.said.append)
-        self._provider = logs.CodexLogs(self.host, fakes.AGENT, None, 0.0, warnings)
         self._count = 0
-        self.current = self.folder
 
     def sample(self) -> list[Any]:
         self.said.clear()
-        shown: list[Any] = self._shown(asyncio.run(self._provider.sample(self.now)))
+        shown: list[Any] = asyncio.run(self._sample(self.now))
         return shown
 
     def open(self, *paths: Path, complete: bool = True) -> None:

@@ -1,7 +1,6 @@
 """Provider cases (``providers/manifest.json``): logs, registry, sessions, progress and the seen rule."""
 
 import asyncio
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,7 +52,7 @@ def _codex_sample(case: dict[str, Any], folder: Path) -> str | None:
     shown = part("tests.evidence.fakes").shown
     paths = [_existing(folder / name) for name in case["files"]]
     born = 2.0 if case["created_after_provider_start"] else 0.0
-    _, facts, failure = logs.read_logs(logs.LogState(), paths, 1.0, lambda path: born)
+    _, facts, failure = logs.read_logs(logs.LogState(), paths, 1.0, birth=lambda path: born)
     category, _, detail = (case.get("expected_failure") or "").partition(":")
     # What the kind of failure adds in brackets (an error's number) is not decided by the case.
     seen = None if failure is None else (failure[0], failure[1].partition("(")[0] if detail else "")
@@ -61,38 +60,25 @@ def _codex_sample(case: dict[str, Any], folder: Path) -> str | None:
 
 
 def _claude_sample(case: dict[str, Any], folder: Path) -> str | None:
-    registry, fakes = part("prowl_svc.evidence.claude_registry"), part("tests.evidence.fakes")
-    generation = part("prowl_svc.model.process").Generation
-    about, ticks = case["process"], None
+    registry, rooms = part("prowl_svc.evidence.claude_registry"), part("tests.evidence.test_claude_registry")
+    about, domain, ticks = case["process"], "darwin", None
     if not isinstance(about, dict):
         raise CaseError("the manifest does not say of which process the records are")
-    domain = "darwin"
     if case.get("profile") == "our-linux":
         domain, ticks = about["linux_pid_domain"], int(about["linux_starttime_ticks"])
     process = registry.RegistryProcess(about["pid"], domain, about["started_at_epoch"], ticks)
     raw = (
         b" " * (registry.MAX_SIZE + 1) if case["file"] is None else Path(_existing(folder / case["file"])).read_bytes()
     )
-    said: list[str] = []
-    with tempfile.TemporaryDirectory() as root:
-        record = Path(root, "sessions", f"{process.pid}.json")
-        record.parent.mkdir()
-        provider = registry.ClaudeRegistry(
-            fakes.FakeHost(),
-            generation(process.pid, ticks or 1),
-            process,
-            root,
-            wall=lambda: 0.0,
-            warnings=part("prowl_svc.evidence.throttle").Warnings(said.append),
-        )
+    with tempfile.TemporaryDirectory() as home:
+        root = rooms.Root(Path(home), process)
         if case.get("last_updated_at") is not None:
-            first = json.loads((folder / "claude" / "mac-idle.json").read_text())
-            record.write_text(json.dumps({**first, "updatedAt": case["last_updated_at"]}))
-            asyncio.run(provider.sample(0.0))
-        record.write_bytes(raw)
-        facts = asyncio.run(provider.sample(1.0))
-    failure = case.get("expected_failure")
-    return _differs(case, (fakes.shown(facts), said), ([case["expected"]], [failure] if failure else []))
+            root.write(updatedAt=case["last_updated_at"])
+            asyncio.run(root.sample(0.0))
+        root.write(raw)
+        facts = asyncio.run(root.sample(1.0))
+        failure = case.get("expected_failure")
+        return _differs(case, (facts, root.lines), ([case["expected"]], [failure] if failure else []))
 
 
 def _codex_steps(case: dict[str, Any], folder: Path) -> str | None:
