@@ -84,8 +84,11 @@ def _step(text: str) -> Step:
     return Step(verb, argument.strip())
 
 
-def current_steps(request: Request) -> tuple[Step, ...]:
-    """Return the steps of the answer to give now: the n-th of the newest directive after n answers of the model."""
+def current_steps(request: Request, otherwise: Sequence[tuple[Step, ...]] = ()) -> tuple[Step, ...]:
+    """Return the steps of the answer to give now: the n-th of the newest directive after n answers of the model.
+
+    ``otherwise`` is the script of a message that has no directive.
+    """
     if request.titles:
         return (Step("title"),)
     if request.side:
@@ -95,10 +98,11 @@ def current_steps(request: Request) -> tuple[Step, ...]:
         if message.role == "assistant":
             answers += 1
         elif message.role == "user":
-            script = parse(message.text)
+            own = _INJECTED.sub("", message.text).strip()
+            plain = bool(own) and own[0] not in "<["
+            script = parse(message.text) or (otherwise if plain else ())
             if script:
                 return script[answers] if answers < len(script) else _DONE
-            own = _INJECTED.sub("", message.text).strip()
-            if own and own[0] not in "<[":
+            if plain:
                 break
     return _DONE

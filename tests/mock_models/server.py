@@ -50,11 +50,13 @@ class MockServer:
     """Speaks every dialect on one port; ``async with`` starts and stops it.
 
     ``project`` is the folder that file tools get paths in; it may be set later.
+    ``script`` is what a prompt without a directive asks for, see script.parse.
     """
 
     def __init__(self, project: Path = Path("/tmp"), port: int = 0) -> None:
         self.port = port
         self.project = project
+        self.script: list[tuple[Step, ...]] = []
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._open: dict[str, _Open] = {}
@@ -141,7 +143,7 @@ class MockServer:
         request: Request = module.read(http.json())
         request.stream = request.stream or "stream" in http.path
         request.beside = http.headers.get("x-grok-req-id", "").startswith("xai-")
-        steps = current_steps(request)
+        steps = current_steps(request, self.script)
         said = " ++ ".join(map(str, steps))
         if not request.side:
             self._tools = frozenset(request.tools)

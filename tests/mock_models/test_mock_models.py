@@ -74,6 +74,15 @@ def test_text_that_a_cli_injects_does_not_end_a_directive() -> None:
     assert (Step("hang", "9"),) == current_steps(Request("m", True, messages, {"Bash": BASH}))
 
 
+def test_a_prompt_without_a_directive_follows_the_server_s_script() -> None:
+    """Where the prompt says nothing to the mock, the script given to it does, one part an answer."""
+    script = parse("[[say a b | text c]]")
+    messages = [Message("user", "Make the tests pass")]
+    assert (Step("say", "a b"),) == current_steps(Request("m", True, messages, {"Bash": BASH}), script)
+    messages += [Message("assistant"), Message("tool")]
+    assert (Step("text", "c"),) == current_steps(Request("m", True, messages, {"Bash": BASH}), script)
+
+
 @pytest.mark.parametrize(
     ("step", "tools", "expected"),
     [

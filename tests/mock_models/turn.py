@@ -51,14 +51,20 @@ async def _words(seconds: float, pause: Pause) -> AsyncIterator[str]:
         await pause(min(_PACE, seconds))
 
 
+async def _spoken(text: str, pause: Pause) -> AsyncIterator[str]:
+    for word in text.split():
+        yield word + " "
+        await pause(_PACE)
+
+
 async def perform(steps: Sequence[Step], request: Request, project: Path, pause: Pause) -> AsyncIterator[Piece]:
     """Yield the pieces of one answer; ``pause`` waits a number of seconds or raises when nobody listens."""
     for step in steps:
-        async for piece in _one(step, request, project, pause):
+        async for piece in _one(step, len(steps) == 1, request, project, pause):
             yield piece
 
 
-async def _one(step: Step, request: Request, project: Path, pause: Pause) -> AsyncIterator[Piece]:
+async def _one(step: Step, alone: bool, request: Request, project: Path, pause: Pause) -> AsyncIterator[Piece]:
     match step.verb:
         case "text":
             yield Text(step.argument or "Yes.")
@@ -67,10 +73,14 @@ async def _one(step: Step, request: Request, project: Path, pause: Pause) -> Asy
         case "slow":
             async for word in _words(step.seconds(), pause):
                 yield Text(word)
+        case "say":
+            async for word in _spoken(step.argument, pause):
+                yield Text(word)
         case "think":
             async for word in _words(step.seconds(), pause):
                 yield Thought(word)
-            yield Text("I thought about it. Done.")
+            if alone:
+                yield Text("I thought about it. Done.")
         case "hang":
             await pause(step.seconds())
             yield Text("Late answer.")
@@ -79,7 +89,8 @@ async def _one(step: Step, request: Request, project: Path, pause: Pause) -> Asy
             if call is None:
                 yield Text(f"(mock: no tool for {step}; there are {', '.join(request.tools)})")
             else:
-                yield Text(f"I will use the {call.name} tool. ")
+                if alone:
+                    yield Text(f"I will use the {call.name} tool. ")
                 yield call
         case _:
             yield Text(f"(mock: unknown step {step})")

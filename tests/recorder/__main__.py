@@ -1,11 +1,13 @@
-"""``python -m tests.recorder record --agent A [--version V]`` and ``python -m tests.recorder drift``."""
+"""``python -m tests.recorder record|cast --agent A [--version V]`` and ``python -m tests.recorder drift``."""
 
 import argparse
 import asyncio
 import signal
 import sys
+from pathlib import Path
 
 from tests.live.packages import PACKAGES
+from tests.recorder.cast import record_cast
 from tests.recorder.drift import drift
 from tests.recorder.record import SIZES, record
 
@@ -23,11 +25,18 @@ def main() -> int:
     recording.add_argument("--agent", required=True, choices=sorted({item.agent for item in PACKAGES}))
     recording.add_argument("--version", help="a version of the package; the pinned one when not given")
     recording.add_argument("--size", action="append", help="COLUMNSxROWS, may be repeated; all sizes when not given")
+    casting = commands.add_parser("cast", help="record one short job of an agent as an asciicast")
+    casting.add_argument("--agent", required=True, choices=sorted({item.agent for item in PACKAGES}))
+    casting.add_argument("--version", help="a version of the package; the pinned one when not given")
+    casting.add_argument("--out", required=True, type=Path, help="file to write")
     commands.add_parser("drift", help="classify all captures and print what is not read as it was")
     chosen = parser.parse_args()
+    # Ended from outside, the recorder still has to end what it started.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    if chosen.command == "cast":
+        chosen.out.write_text(asyncio.run(record_cast(chosen.agent, chosen.version)))
+        return 0
     if chosen.command == "record":
-        # Ended from outside, the recorder still has to end what it started.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         sizes = tuple(_size(text) for text in chosen.size or ()) or SIZES
         asyncio.run(record(chosen.agent, chosen.version or None, sizes))
         return 0
