@@ -12,12 +12,12 @@ __all__ = [
     "agent_named",
     "basename",
     "executable_agent",
-    "is_helper",
     "is_interpreter",
     "is_versioned_grok",
     "is_wrapper",
     "normalise",
     "package_agent",
+    "serves_programs",
 ]
 
 NAMES: Final[Mapping[str, Agent]] = {
@@ -73,11 +73,11 @@ _COMM_BYTES: Final = 15  # the kernel cuts short names here
 _QUOTES: Final = "'\""
 
 # First positional arguments with which an agent's executable serves other programs instead of a person at a terminal.
-_HELPER_COMMANDS: Final[Mapping[Agent, frozenset[tuple[str, ...]]]] = {
+_SERVER_COMMANDS: Final[Mapping[Agent, frozenset[tuple[str, ...]]]] = {
     Agent.CODEX: frozenset({("app-server",), ("mcp-server",), ("exec-server",), ("responses-api-proxy",)}),
     Agent.CLAUDE: frozenset({("daemon",), ("mcp", "serve"), ("bg-pty-host",), ("bg-spare",)}),
 }
-_HELPER_OPTIONS: Final[Mapping[Agent, frozenset[str]]] = {
+_SERVER_OPTIONS: Final[Mapping[Agent, frozenset[str]]] = {
     Agent.CLINE: frozenset({"--cline-hub-daemon"}),
     Agent.CODEX: frozenset({"--managed-daemon"}),
     Agent.CLAUDE: frozenset({"--bg-pty-host", "--bg-spare"}),
@@ -174,13 +174,13 @@ def package_agent(token: str) -> Agent | None:
     return None
 
 
-def is_helper(agent: Agent, arguments: Iterable[str]) -> bool:
+def serves_programs(agent: Agent, arguments: Iterable[str]) -> bool:
     """Tell whether the arguments make an agent's executable a server for other programs (real-agents.md A.4, B.3).
 
     Such processes (Codex's app server, an agent serving MCP to another one, Cline's hub) are nobody's pane.
     """
-    commands = _HELPER_COMMANDS.get(agent, frozenset())
-    options = _HELPER_OPTIONS.get(agent, frozenset())
+    commands = _SERVER_COMMANDS.get(agent, frozenset())
+    options = _SERVER_OPTIONS.get(agent, frozenset())
     positional: list[str] = []
     for argument in arguments:
         if argument in options:

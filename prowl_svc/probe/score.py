@@ -11,12 +11,12 @@ from prowl_svc.probe.names import (
     NAMES,
     agent_named,
     executable_agent,
-    is_helper,
     is_interpreter,
     is_versioned_grok,
     is_wrapper,
     normalise,
     package_agent,
+    serves_programs,
 )
 
 __all__ = ["SCORES", "Refusal", "ResolveExe", "Verdict", "identify", "judge", "launch_process"]
@@ -161,7 +161,7 @@ class _Weigher:
         return self._guarded(source, name, agent, rest)
 
     def _guarded(self, source: str, name: str, agent: Agent, rest: tuple[str, ...]) -> Candidate | Refusal:
-        if is_helper(agent, rest):
+        if serves_programs(agent, rest):
             return Refusal(name, source, self.process, "serves other programs, not a person")
         return Candidate(agent, name, source, SCORES[source], self.process)
 

@@ -100,7 +100,7 @@ def test_executable_agent(path: str, found: tuple[str, Agent] | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "arguments", "helper"),
+    ("agent", "arguments", "serves"),
     [
         (Agent.CODEX, ["app-server", "--listen", "unix://x", "--managed-daemon"], True),
         (Agent.CODEX, ["-c", "notify=[]", "app-server"], True),
@@ -116,9 +116,9 @@ def test_executable_agent(path: str, found: tuple[str, Agent] | None) -> None:
         (Agent.DROID, ["exec", "--input-format", "stream-jsonrpc"], False),
     ],
 )
-def test_is_helper(agent: Agent, arguments: list[str], helper: bool) -> None:
+def test_serves_programs(agent: Agent, arguments: list[str], serves: bool) -> None:
     """Subcommands that serve other programs are told from those that talk to a person."""
-    assert helper is names.is_helper(agent, arguments)
+    assert serves is names.serves_programs(agent, arguments)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def detached(tmp_path: Path) -> Iterator[Terminal]:
             fifo.write("\n")
 
 
-def test_detached_helper_is_not_in_the_pane(table: LinuxProcessTable, detached: Terminal) -> None:
+def test_detached_daemon_is_not_in_the_pane(table: LinuxProcessTable, detached: Terminal) -> None:
     """What an agent left behind in a session of its own is nobody's foreground job."""
     assert None is look(table, detached)
 
