@@ -18,10 +18,10 @@ _SPINNER: Final = frozenset(ANIMATED + "*")
 _STARTS: Final = frozenset(ANIMATED + "●⏺◯⎿❯─-")
 _CHROME: Final = frozenset(ANIMATED + "●⎿❯◻◼☐✔✘")
 _TASKS: Final = re.compile(r"[0-9]+ tasks? \(|… \+[0-9]+ ")
-_STAR: Final = re.compile(r"\* [^…]*[^\W\d_][^…]*…(?: |$)")
+_STAR: Final = re.compile(r"\* [^\W\d_][^…]*…(?: |$)")
 _FINISHED: Final = re.compile(r"\S+ [^\W\d_]+(?: [^\W\d_]+)? for [0-9]+[smhd](?: [0-9]+[smh])*(?: ·.*)?")
 _ELAPSED: Final = re.compile(r"[0-9]+[smh](?: [0-9]+[smh])*(?:\)| · )")
-_WAITING: Final = re.compile(r"waiting for [0-9]+ .*to finish")
+_WAITING: Final = re.compile(r"waiting for [0-9]+ .{0,60}to finish")
 _RETRYING: Final = re.compile(r"(?:retrying in|will retry in) [0-9]")
 _SCROLL: Final = re.compile(r"(?:Jump to bottom|[1-9][0-9]* new messages?) \((?:click|[a-z]+\+[A-Za-z]{1,8})\) ↓")
 _TRANSCRIPT: Final = re.compile(r"(?:working · )?Showing detailed transcript(?: ·|$)")
@@ -375,8 +375,12 @@ def _has_elapsed(text: str) -> bool:
     body = text[1:].strip(BLANKS)
     opening = body.rfind("(")
     while opening > 0:
-        if body[:opening].rstrip(BLANKS).endswith("…") and _ELAPSED.match(body, opening + 1):
-            return True
+        if _ELAPSED.match(body, opening + 1):
+            last = opening - 1
+            while last >= 0 and body[last] in BLANKS:
+                last -= 1
+            if body[last] == "…":
+                return True
         opening = body.rfind("(", 0, opening)
     return False
 
