@@ -155,7 +155,7 @@ async def test_large_input_arrives_whole(lab: Lab) -> None:
 
 async def test_answers_to_a_deaf_program_are_dropped(lab: Lab) -> None:
     """A program that asks for ever and never reads neither blocks itself nor fills memory."""
-    pane = lab.python(RAW + "out(b'\\x1b[c'*300000+b'done');time.sleep(60)")
+    pane = lab.python(RAW + "out(b'\\x1b[c'*30000+b'done');time.sleep(60)")
     await lab.shows(pane, "done")
     assert pane._writer.queued <= 1 << 16
     assert pane._writer.dropped_answers > 0
@@ -301,6 +301,7 @@ async def test_failing_listener_stops_nothing(lab: Lab) -> None:
     bad, good = lab.python(ECHO_HEX), lab.python(ECHO_HEX)
 
     def fail(*_: object) -> None:
+        lab.happened(bad, ())
         raise RuntimeError("listener")
 
     bad.on_output = fail
