@@ -254,6 +254,47 @@ def squeeze(str text not None):
         PyMem_Free(buffer)
 
 
+def squeeze_rows(list trimmed not None, list numbers not None, Py_ssize_t count):
+    """Return what the last rows of ``numbers`` say, squeezed (see ``_rows_py.squeeze_rows``)."""
+    cdef Py_ssize_t total = len(numbers)
+    cdef Py_ssize_t first, place, number, i, length, size = 0, room = 0
+    cdef int width, widest = 1
+    cdef void* data
+    cdef void* buffer
+    cdef Py_UCS4 c
+    cdef str row
+    if count <= 0 or total == 0:
+        return ""
+    first = total - count if count < total else 0
+    for place in range(first, total):
+        number = numbers[place]
+        if number < 0 or number >= len(trimmed):
+            raise IndexError("rows out of range")
+        row = trimmed[number]
+        room += PyUnicode_GET_LENGTH(row)
+        width = PyUnicode_KIND(row)
+        if width > widest:
+            widest = width
+    buffer = PyMem_Malloc(room * widest + 1)
+    if buffer == NULL:
+        raise MemoryError
+    try:
+        for place in range(first, total):
+            row = trimmed[numbers[place]]
+            width = PyUnicode_KIND(row)
+            data = PyUnicode_DATA(row)
+            length = PyUnicode_GET_LENGTH(row)
+            for i in range(length):
+                c = PyUnicode_READ(width, data, i)
+                if c < LIMIT and DROPPED[c]:
+                    continue
+                PyUnicode_WRITE(widest, buffer, size, lowered(c))
+                size += 1
+        return PyUnicode_FromKindAndData(widest, buffer, size)
+    finally:
+        PyMem_Free(buffer)
+
+
 def logical(list trimmed not None, bytes indents not None, Py_ssize_t start, Py_ssize_t stop, starts):
     """Join the rows that a narrow pane wrapped (see ``_rows_py.logical``)."""
     cdef Py_ssize_t number, head = 0

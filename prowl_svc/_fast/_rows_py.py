@@ -5,7 +5,7 @@ from typing import Final
 
 from prowl_svc._fast.rows_glyphs import BLANKS, FRAMES, GLYPHS, KINDS, Kind
 
-__all__ = ["logical", "lower", "scan", "squeeze"]
+__all__ = ["logical", "lower", "scan", "squeeze", "squeeze_rows"]
 
 _MASK: Final[dict[str, int]] = {}
 for _bit, _scalars in GLYPHS.items():
@@ -78,6 +78,11 @@ def lower(text: str) -> str:
 def squeeze(text: str) -> str:
     """Return ``text`` lowered, without blank space, newlines, box drawing and block elements."""
     return lower(_SQUEEZED.sub("", text))
+
+
+def squeeze_rows(trimmed: list[str], numbers: list[int], count: int) -> str:
+    """Return what the last ``count`` rows of ``numbers`` say, squeezed."""
+    return squeeze("".join([trimmed[number] for number in numbers[-count:]])) if count > 0 else ""
 
 
 def logical(trimmed: list[str], indents: bytes, start: int, stop: int, starts: frozenset[str]) -> list[tuple[int, str]]:

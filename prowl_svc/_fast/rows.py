@@ -7,13 +7,14 @@ import os
 
 from prowl_svc._fast import _rows_py as _implementation
 
-__all__ = ["COMPILED", "logical", "lower", "scan", "squeeze"]
+__all__ = ["COMPILED", "logical", "lower", "scan", "squeeze", "squeeze_rows"]
 
 COMPILED = False
 scan = _implementation.scan
 logical = _implementation.logical
 lower = _implementation.lower
 squeeze = _implementation.squeeze
+squeeze_rows = _implementation.squeeze_rows
 
 if os.environ.get("PROWL_PURE") != "1":
     try:
@@ -26,3 +27,4 @@ if os.environ.get("PROWL_PURE") != "1":
         logical = _rows.logical
         lower = _rows.lower
         squeeze = _rows.squeeze
+        squeeze_rows = _rows.squeeze_rows

@@ -1,7 +1,6 @@
 """Claude Code's screens: the older interface (detection.md §2.1) and what 2.1.197 to 2.1.332 show."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, Glyph, Kind
@@ -167,9 +166,7 @@ def _live_end(frame: Frame) -> int:
 
 
 def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
-    """Tell whether a logical row is live chrome: glyph-led, a task list's row, or right-aligned over the composer."""
-    if text[0] in _CHROME:
-        return True
+    """Tell whether a row without a glyph of the live block is in it: a newer spinner, a task list, or at the right."""
     if text[0] == "*":
         return frame.indents[row] <= 2 and _STAR.match(text) is not None
     if _TASKS.match(text):
@@ -178,43 +175,46 @@ def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
     return indent * 3 >= width > 0 and indent + len(text) >= width - 2
 
 
-def live_rows(frame: Frame) -> Iterator[tuple[int, str]]:
-    """Yield the logical rows of the live status block, lowest first; a finished turn's row ends it (§2.1.1)."""
+def live_status(frame: Frame) -> dict[str, int]:
+    """Return the rows of the live status block that prove work, by what they are (§2.1.1).
+
+    The block is walked from the bottom up; a finished turn's row ends it, and a spinner makes the rest needless.
+    """
+    found: dict[str, int] = {}
     end = frame.fact(_live_end)
     width = len(frame.rows[end].rstrip()) if end < frame.end and frame.kinds[end] in "=-" else 0
-    held: list[tuple[int, str]] = []  # paragraphs that are live only if the head of a queued message stands above
+    held = False  # paragraphs were met that are live only if the head of a queued message stands above them
+    shell = True  # nothing of a turn was met yet, so an output row may be that of the user's own command
     for row, text in rows_upwards(frame, end, _STARTS):
-        if " for " in text and text[0] in _SPINNER and _FINISHED.fullmatch(text):
-            return
-        if _is_live(frame, row, text, width):
-            if held:
-                if text[0] != "❯":
-                    return
-                yield from held
-                held = []
-            yield row, text
-        elif text[0] in _STARTS:
-            return
-        else:
-            held.append((row, text))
-
-
-def live_status(frame: Frame) -> dict[str, int]:
-    """Return the rows of the live block that prove work, by what they are; a spinner makes the others needless."""
-    found: dict[str, int] = {}
-    for row, text in live_rows(frame):
         head = text[0]
+        if head not in _CHROME and not _is_live(frame, row, text, width):
+            if head in _STARTS:
+                break
+            held = True
+            continue
+        if held and head != "❯":
+            break
+        held = False
         if head in _SPINNER:
-            if "…" in text and (is_spinner_row(text) if head != "*" else _STAR.match(text)):
-                found["spinner"] = row
+            if "…" in text:
+                if is_spinner_row(text) or head == "*":
+                    found["spinner"] = row
+                    break
+            elif " for " in text and _FINISHED.fullmatch(text):
                 break
             lower = text.lower()
             if "etry" in lower and _RETRYING.search(lower):
                 found.setdefault("retry", row)
             elif "waiting for" in lower and ("background agent" in lower or _WAITING.search(lower)):
                 found.setdefault("wait", row)
-        elif head == "●" and "…" in text and text[1:2] != "\ufe0f" and _has_elapsed(text):
-            found.setdefault("elapsed", row)
+        elif head == "●":
+            shell = False
+            if "…" in text and text[1:2] != "\ufe0f" and _has_elapsed(text):
+                found.setdefault("elapsed", row)
+        elif shell and head == "⎿":
+            shell = False
+            if text[1:].lstrip(BLANKS).startswith("Running…"):
+                found["shell"] = row
     return found
 
 
@@ -234,14 +234,10 @@ retry_row: Final = _status("retry", "The live row that says when the request is 
 
 
 def user_shell(frame: Frame) -> range:
-    """The command that the user runs with ! and the row of its output, lowest above the composer."""
-    for row, text in live_rows(frame):
-        if text[0] == "⎿":
-            above = frame.above(row, 1)
-            return range(above[0], row + 1) if above and frame.heads[above[0]] == "!" else range(0)
-        if text[0] in "❯●":
-            break
-    return range(0)
+    """The command that the user runs with ! and the live row of its output, which says Running…."""
+    row = frame.fact(live_status).get("shell", -1)
+    above = frame.above(row, 1) if row >= 0 else []
+    return range(above[0], row + 1) if above and frame.heads[above[0]] == "!" else range(0)
 
 
 def task_view(frame: Frame) -> range:
@@ -405,11 +401,6 @@ def interruptible(frame: Frame, span: range) -> bool:
     return _INTERRUPT.search(" ".join(frame.trimmed[span.start : span.stop])) is not None
 
 
-def is_running(frame: Frame, span: range) -> bool:
-    """Its output row says Running…"""
-    return frame.trimmed[span.stop - 1].lstrip("⎿").lstrip(BLANKS).startswith("Running…")
-
-
 def is_running_task(frame: Frame, span: range) -> bool:
     """Its status is running, and it can be stopped"""
     said = frame.said(span)
@@ -447,7 +438,7 @@ SCREEN: Final = AgentScreen(
         Rule("claude.backgroundWork", RawState.WORKING, wait_row, holds, style=Style.SYMBOL_CYCLE),
         Rule("claude.backgroundWork", RawState.WORKING, below_prompt, counts_agents, needs=Glyph.CHEVRON),
         Rule("claude.retrying", RawState.WORKING, retry_row, holds, style=Style.SYMBOL_CYCLE),
-        Rule("claude.userShell", RawState.WORKING, user_shell, is_running, needs=Glyph.HOOK | Glyph.ELLIPSIS),
+        Rule("claude.userShell", RawState.WORKING, user_shell, holds, needs=Glyph.HOOK | Glyph.ELLIPSIS),
         Rule("claude.interruptFooter", RawState.WORKING, footer, interruptible, hints=("interrupt",)),
         Rule("claude.backgroundWork", RawState.WORKING, footer, runs_shells, hints=_SHELL_HINTS),
         Rule("claude.backgroundWork", RawState.WORKING, task_view, is_running_task, hints=("xtostop",)),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from prowl_svc._fast.rows import lower, scan, squeeze
+from prowl_svc._fast.rows import lower, scan, squeeze, squeeze_rows
 
 __all__ = ["Frame", "Region"]
 
@@ -108,14 +108,15 @@ class Frame:
     def foot(self) -> str:
         """What the last six non-blank rows say, squeezed: where dialogs and footers have their key hints."""
         if self._foot is None:
-            filled = self.nonblank
-            self._foot = squeeze("".join([self.trimmed[row] for row in filled[-6:]]))
+            self._foot = squeeze_rows(self.trimmed, self.nonblank, 6)
         return self._foot
 
     def hinted(self, hints: tuple[str, ...]) -> bool:
         """Tell whether one of the squeezed words stands in the foot."""
-        foot = self.foot
-        return any(hint in foot for hint in hints) if len(hints) > 1 else hints[0] in foot
+        foot = self._foot
+        if foot is None:
+            foot = self.foot
+        return any(map(foot.__contains__, hints))
 
     def row_of(self, position: int) -> int:
         """Return the number of the row that holds a position of ``text`` (or of ``lower``)."""

@@ -231,10 +231,11 @@ class AgentScreen:
         """Return what the frame and the title prove together (detection.md §2.17)."""
         seen = self.fallback
         missing = ~frame.glyphs
+        fact = frame.fact
         for needs, hints, region, when, rule in self._table:
             if needs & missing or (hints and not frame.hinted(hints)):
                 continue
-            span = frame.fact(region)
+            span = fact(region)
             if span and when(frame, span):
                 seen = rule.answer(frame, span)
                 break

@@ -65,6 +65,7 @@ def interpreted(agent: Agent, rows: list[str], title: str) -> Detection:
         patch.setattr(frames, "scan", _rows_py.scan)
         patch.setattr(frames, "lower", _rows_py.lower)
         patch.setattr(frames, "squeeze", _rows_py.squeeze)
+        patch.setattr(frames, "squeeze_rows", _rows_py.squeeze_rows)
         patch.setattr(regions, "logical", _rows_py.logical)
         patch.setattr(rules, "squeeze", _rows_py.squeeze)
         return classify(agent, rows, title)

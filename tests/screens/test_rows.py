@@ -37,6 +37,14 @@ def test_texts_agree(text: str) -> None:
 
 
 @compiled
+@given(rows=ROWS, count=st.integers(-1, 9))
+def test_last_rows_agree(rows: list[str], count: int) -> None:
+    """Both implementations squeeze the last non-blank rows alike."""
+    _, trimmed, _, _, _, _, nonblank, _ = _rows_py.scan(rows, 0)
+    assert _rows_py.squeeze_rows(trimmed, nonblank, count) == _rows.squeeze_rows(trimmed, nonblank, count)
+
+
+@compiled
 @given(rows=ROWS, data=st.data())
 def test_logical_agrees(rows: list[str], data: st.DataObject) -> None:
     """Both implementations join wrapped rows alike."""
