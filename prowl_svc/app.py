@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -24,11 +25,15 @@ from prowl_svc.observe.hub import Hub
 from prowl_svc.probe.prober import Prober, system_table
 from prowl_svc.rpc.agents import AgentServicer
 from prowl_svc.rpc.callers import Callers, Gate
+from prowl_svc.rpc.dispatching import DispatchServicer
 from prowl_svc.rpc.encode import encode_event
 from prowl_svc.rpc.handlers import service_handler
 from prowl_svc.rpc.panes import PaneServicer
 from prowl_svc.rpc.server import ServerServicer
+from prowl_svc.rpc.signalling import Signalling
 from prowl_svc.rpc.targets import Targets
+from prowl_svc.signals.dispatches import Dispatches
+from prowl_svc.signals.journal import Journal
 from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import Facts
 from prowl_svc.socketfile import SocketOwner
@@ -69,9 +74,17 @@ class Service:
         table = system_table()
         self.hub = Hub(encode_event)
         self.prober = Prober(table, self.clocks.monotonic)
+        self._journal = Journal(config.state_directory, lambda: str(self.clocks.wall_ns()))
+        self.dispatches = Dispatches(
+            clock=self.clocks.monotonic,
+            now_ns=self.clocks.wall_ns,
+            schedule=asyncio.get_running_loop().call_later,
+            keeper=self._journal,
+        )
         self.records = Records(
             self.hub,
             self._facts,
+            sink=self.dispatches,
             now_ns=self.clocks.wall_ns,
             process_clock=self.clocks.process_clock,
             units_per_second=self.clocks.units_per_second,
@@ -113,10 +126,21 @@ class Service:
     async def start(self) -> None:
         """Serve; returns once clients can connect."""
         targets = Targets(self.host)
-        self._agents = agents = AgentServicer(self.roster, self.records, targets, self.prober)
+        self.dispatches.restore(self._journal.load(), ())
+        rooms: dict[str, Any] = {
+            "host": self.host,
+            "records": self.records,
+            "dispatches": self.dispatches,
+            "targets": targets,
+            "callers": self.callers,
+            "clocks": self.clocks,
+        }
+        signalling = Signalling(**rooms)
+        self._agents = agents = AgentServicer(self.roster, self.records, targets, self.prober, signalling)
         servicers = {
             "AgentService": agents,
             "PaneService": PaneServicer(self.host, targets, agents, self.callers, self.clocks),
+            "DispatchService": DispatchServicer(**rooms),
             "ServerService": ServerServicer(self.config, self.clocks.wall_ns(), self._counts),
         }
         server = grpc.aio.server(options=_OPTIONS, interceptors=[Gate(self.callers)])
@@ -145,6 +169,7 @@ class Service:
         await asyncio.get_running_loop().run_in_executor(None, self._door.stop)
         with contextlib.suppress(FileNotFoundError):
             self._private.unlink()
+        await asyncio.get_running_loop().run_in_executor(None, self._journal.close)
         self._owner.release()
         log.info("stopped")
 

@@ -10,6 +10,7 @@ from prowl_svc.model.agents import Agent
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.probe.prober import Prober
 from prowl_svc.rpc import encode
+from prowl_svc.rpc.signalling import Signalling
 from prowl_svc.rpc.targets import Targets
 from prowl_svc.screens.classify import explain
 from prowl_svc.signals import payload
@@ -25,7 +26,10 @@ _LIST_EVERY = 0.05
 class AgentServicer:
     """Serves agents from the roster and the records of all panes."""
 
-    def __init__(self, roster: Roster, records: Records, targets: Targets, prober: Prober) -> None:
+    def __init__(
+        self, roster: Roster, records: Records, targets: Targets, prober: Prober, signalling: Signalling
+    ) -> None:
+        self._signalling = signalling
         self._roster = roster
         self._records = records
         self._targets = targets
@@ -88,6 +92,14 @@ class AgentServicer:
                 raise ProwlError(Code.SHUTTING_DOWN, "The service is stopping.")
         finally:
             observer.close()
+
+    async def Signal(self, request: agents_pb2.SignalRequest, context: Any) -> agents_pb2.SignalResponse:
+        """Record a runtime event of the pane that the caller runs in."""
+        return await self._signalling.signal(request, context)
+
+    async def Wait(self, request: agents_pb2.WaitRequest, context: Any) -> agents_pb2.WaitResponse:
+        """Wait for a condition of a pane, or a receipt."""
+        return await self._signalling.wait(request, context)
 
     async def ExplainAgent(
         self, request: agents_pb2.ExplainAgentRequest, context: Any

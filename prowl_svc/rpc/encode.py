@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from prowl.v1 import agents_pb2, common_pb2
+from prowl.v1 import agents_pb2, common_pb2, dispatch_pb2
 
 from prowl_svc.model import observation as model
 from prowl_svc.model.state import DisplayState, RawState
+from prowl_svc.signals.dispatch import DispatchOutcome, DispatchRecord, DispatchState, GoneReason
 from prowl_svc.signals.payload import Signals
 
 __all__ = [
     "agent_entry",
     "binding",
     "confidence",
+    "dispatch_record",
     "encode_event",
     "kinds",
     "raw_state",
@@ -52,6 +54,22 @@ _BINDING = {
     model.Binding.CURRENT: common_pb2.SIGNAL_BINDING_CURRENT,
     model.Binding.UNBOUND: common_pb2.SIGNAL_BINDING_UNBOUND,
     model.Binding.STALE: common_pb2.SIGNAL_BINDING_STALE,
+}
+_DISPATCH_STATE = {
+    DispatchState.PENDING: dispatch_pb2.DISPATCH_STATE_PENDING,
+    DispatchState.COMPLETED: dispatch_pb2.DISPATCH_STATE_COMPLETED,
+    DispatchState.GONE: dispatch_pb2.DISPATCH_STATE_GONE,
+    DispatchState.ABANDONED: dispatch_pb2.DISPATCH_STATE_ABANDONED,
+}
+_OUTCOME = {
+    None: dispatch_pb2.DISPATCH_OUTCOME_UNSPECIFIED,
+    DispatchOutcome.SUCCEEDED: dispatch_pb2.DISPATCH_OUTCOME_SUCCEEDED,
+    DispatchOutcome.FAILED: dispatch_pb2.DISPATCH_OUTCOME_FAILED,
+}
+_GONE = {
+    None: dispatch_pb2.GONE_REASON_UNSPECIFIED,
+    GoneReason.SESSION_END: dispatch_pb2.GONE_REASON_SESSION_END,
+    GoneReason.SURFACE_CLOSED: dispatch_pb2.GONE_REASON_SURFACE_CLOSED,
 }
 
 
@@ -142,6 +160,26 @@ def signals(value: Signals) -> common_pb2.Signals:
         message.last.CopyFrom(recorded_signal(value.last))
         message.last_binding = binding(value.last_binding)
     return message
+
+
+def dispatch_record(record: DispatchRecord) -> dispatch_pb2.DispatchRecord:
+    """Return a dispatch's record as its message."""
+    return dispatch_pb2.DispatchRecord(
+        id=record.id,
+        state=_DISPATCH_STATE[record.state],
+        created_at=timestamp(record.created_at),
+        outcome=_OUTCOME[record.outcome],
+        summary=record.summary,
+        completed_at=_optional(record.completed_at),
+        gone_at=_optional(record.gone_at),
+        gone_reason=_GONE[record.gone_reason],
+        abandoned_at=_optional(record.abandoned_at),
+        reason=record.reason,
+    )
+
+
+def _optional(nanoseconds: int | None) -> Timestamp | None:
+    return None if nanoseconds is None else timestamp(nanoseconds)
 
 
 def encode_event(event: model.ObserveEvent) -> bytes:

@@ -25,6 +25,7 @@ __all__ = ["PaneServicer"]
 _MAX_TEXT = 256 * 1024
 _MAX_INPUT = 64 * 1024
 _MAX_ARGV = 1024
+_KEYS = {"enter": b"\r", "ctrl-c": b"\x03", "ctrl-u": b"\x15", "space": b" "}
 
 
 class PaneServicer:
@@ -144,7 +145,7 @@ class PaneServicer:
                             raise ProwlError(Code.INVALID_ARGUMENT, f"Input may have {_MAX_INPUT} bytes a message.")
                         if not read_only:
                             pane.write(request.input)
-                            self._host.interacted(pane.id)
+                            self._host.interacted(pane.id, request.input)
                             await pane.drained()  # back-pressure: the program reads before the client may send more
                     case "resize":
                         _check_size(request.resize.columns, request.resize.rows)
@@ -204,7 +205,7 @@ class PaneServicer:
                 count = await pane.submit_text(request.text, paste=request.paste)
             else:
                 count = pane.send_text(request.text, paste=request.paste)
-            self._host.interacted(pane.id)
+            self._host.interacted(pane.id, b"\r" if request.enter else b"x")
             response = panes_pb2.SendTextResponse(
                 target=self._targets.describe(slot),
                 characters=len(request.text),
@@ -244,10 +245,9 @@ class PaneServicer:
         slot = self._targets.slot(request.pane)
         repeat = request.repeat or 1
         slot.pane.send_key(request.key, repeat)
-        self._host.interacted(slot.pane.id)
-        return panes_pb2.SendKeyResponse(
-            target=self._targets.describe(slot), key=normal_key(request.key), repeat=repeat
-        )
+        key = normal_key(request.key)
+        self._host.interacted(slot.pane.id, _KEYS.get(key, key.encode() if len(key) == 1 else b"\x1b"))
+        return panes_pb2.SendKeyResponse(target=self._targets.describe(slot), key=key, repeat=repeat)
 
     async def ResizePane(self, request: panes_pb2.ResizePaneRequest, context: Any) -> panes_pb2.ResizePaneResponse:
         """Change a pane's size."""

@@ -22,6 +22,7 @@ from prowl_svc.panes.registry import Change, Registry, Slot
 from prowl_svc.panes.spawn import child_environment, spawn
 from prowl_svc.probe.table import ProcessTable
 from prowl_svc.terminal.factory import new_screen
+from prowl_svc.watch.inputarea import leaves_draft
 from prowl_svc.watch.roster import Roster
 from prowl_svc.watch.watcher import Watcher
 
@@ -165,10 +166,11 @@ class Host:
 
     # Input and marks
 
-    def interacted(self, pane_id: str) -> None:
-        """Input reached a pane."""
+    def interacted(self, pane_id: str, data: bytes) -> None:
+        """Input reached a pane; ``data`` is what was typed, or bytes that stand for it."""
         watcher = self.roster.watcher(pane_id)
         if watcher is not None:
+            watcher.unsubmitted = leaves_draft(data, watcher.unsubmitted)
             watcher.interact()
 
     async def command_end(self, pane_id: str) -> PromptMark:

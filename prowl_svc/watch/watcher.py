@@ -93,6 +93,8 @@ class Watcher:
         self.coordinator = Coordinator(self._acquire, self._program, self._monotonic)
         self.presence = presence.Presence()
         self.config_root: str | None = None
+        self.unsubmitted = False
+        """Whether a local user typed something that was not submitted yet."""
         self.session: SessionRef | None = None
         self.detection: Detection | None = None
         self.foreground: int | None = None
