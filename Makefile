@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
-DATA ?= tests/data
+DATA ?= tests/corpus
 JOBS ?= 2
 
 .PHONY: setup demo test live conformance bench lint proto lock record drift sanitize fuzz clean

@@ -1,6 +1,7 @@
 """Reaching the service, and starting it when a command needs it."""
 
 import argparse
+import fcntl
 import os
 import shutil
 import subprocess
@@ -83,13 +84,24 @@ def ensure_running(path: Path, clock: Callable[[], float] = time.monotonic) -> N
         )
     deadline = clock() + START_TIMEOUT
     while address.diagnose(path) == "absent":
-        ended = child.poll()
         # Another command may have started one at the same moment: then ours is refused, and its is there soon.
-        if ended is not None and address.diagnose(path) == "absent" and clock() > deadline - START_TIMEOUT + 2:
+        if child.poll() is not None and not _owned(path) and address.diagnose(path) == "absent":
             raise CliError("APP_NOT_RUNNING", f"The service could not start: {_last_line(log)}")
         if clock() > deadline:
             raise CliError("APP_NOT_RUNNING", f"The service did not start within {START_TIMEOUT:.0f} s; see {log}")
         time.sleep(_POLL)
+
+
+def _owned(path: Path) -> bool:
+    """Tell whether an instance holds the lock of the socket (signals.md §7.1)."""
+    try:
+        with path.with_name(path.name + ".lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _log_file() -> Path:

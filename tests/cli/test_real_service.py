@@ -1,0 +1,390 @@
+"""The command against the real service: starting it, panes, agents, attachment."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from prowl.v1 import panes_pb2
+from prowl_client import address
+from prowl_client.sync import Client
+
+from tests.cli.conftest import validate
+
+PLAYER = """
+import os, sys, termios, tty
+tty.setraw(0)
+os.write(1, b"\\x1b[2J\\x1b[H")
+for row in sys.argv[1:]:
+    os.write(1, row.encode() + b"\\r\\n")
+while (data := os.read(0, 100)) and b"q" not in data:
+    os.write(1, b"\\x1b[1;1H[" + data.hex().encode() + b"]")
+"""
+CORPUS = Path(__file__).parents[1] / "corpus" / "screens" / "claude.json"
+DIALOG = next(case for case in json.loads(CORPUS.read_text("utf-8")) if case["expect"]["state"] == "blocked")
+
+
+def environment(folder):
+    """Return an environment in which everything of Prowl is below ``folder``."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PROWL_")}
+    return kept | {
+        "PROWL_SOCKET": str(folder / "run" / "s"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+
+
+def stop(folder):
+    """Stop the service that was started below ``folder``, if any."""
+    lock = folder / "run" / "s.lock"
+    if lock.exists() and lock.read_text().strip():
+        pid = int(lock.read_text())
+        os.kill(pid, signal.SIGTERM)
+        until(lambda: not running(pid))
+
+
+def running(pid):
+    """Tell whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def until(true, seconds=20):
+    """Return the first true value of a function; fail when there is none in time."""
+    deadline = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+    return value
+
+
+class Prowl:
+    """The command as a process, with everything below one folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = environment(folder)
+
+    def run(self, *argv, stdin=""):
+        """Run it to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "prowl_cli.main", *argv],
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def data(self, *argv, stdin=""):
+        """Return the data of a successful JSON answer, which must be as the schema says."""
+        done = self.run(*argv, stdin=stdin)
+        envelope = json.loads(done.stdout)
+        validate(envelope)
+        assert envelope["ok"], envelope
+        return envelope["data"]
+
+    def client(self):
+        """Return a client of the running service, for looking at it often."""
+        return Client(self.environment["PROWL_SOCKET"])
+
+    def pane(self, *command, size="80x24"):
+        """Create a pane and return its handle."""
+        made = self.data("create", "--json", "--size", size, "--", *command)
+        return self.row(made["target"]["pane"]["id"]).target.pane.handle
+
+    def row(self, pane):
+        """Return the row of a pane by id or handle."""
+        with self.client() as client:
+            rows = client.list_panes().panes
+        return next(row for row in rows if pane in (row.target.pane.id, row.target.pane.handle))
+
+    def text(self, handle):
+        """Return the text that the classifier reads."""
+        with self.client() as client:
+            return client.read_pane(panes_pb2.ReadPaneRequest(pane=handle, source="READ_SOURCE_DETECTION")).text
+
+
+@pytest.fixture(scope="module")
+def prowl(tmp_path_factory):
+    """The command and the one service that its first use starts."""
+    folder = tmp_path_factory.mktemp("prowl")
+    yield Prowl(folder)
+    stop(folder)
+
+
+@pytest.fixture
+def script(tmp_path):
+    """A program that draws what it is given and echoes what it reads, in hexadecimal."""
+    path = tmp_path / "player.py"
+    path.write_text(PLAYER)
+    return str(path)
+
+
+def test_the_first_command_starts_the_service_and_the_next_ones_use_it(prowl):
+    """A command that needs the service starts it in a session of its own; there is one, whoever asks."""
+    before = address.diagnose(Path(prowl.environment["PROWL_SOCKET"]))
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "prowl_cli.main", "list", "--json"], env=prowl.environment, stdout=subprocess.PIPE
+        )
+        for _ in range(3)
+    ]
+    answers = [json.loads(racer.communicate(timeout=60)[0]) for racer in racers]
+
+    pid = int((prowl.folder / "run" / "s.lock").read_text())
+    assert ("absent", [True] * 3) == (before, [answer["ok"] for answer in answers])
+    assert os.getsid(pid) == pid
+    assert 0o700 == (prowl.folder / "run").stat().st_mode & 0o777
+
+
+def test_a_service_that_cannot_start_says_why_at_once(tmp_path):
+    """The reason that the service gave is in the command's error."""
+    prowl = Prowl(tmp_path)
+    prowl.environment["PROWL_CLOSE_GRACE"] = "soon"
+
+    done = prowl.run("list")
+
+    assert 1 == done.returncode
+    assert "PROWL_CLOSE_GRACE" in done.stderr
+
+
+def test_a_pane_is_created_typed_into_read_and_closed(prowl, script):
+    """The whole way of a pane through the command."""
+    handle = prowl.pane(sys.executable, script, "first row", "second row")
+    until(lambda: "second row" in prowl.text(handle))
+
+    assert "screen" == prowl.data("read", "--json", handle)["source"]
+    assert "second row" in prowl.data("read", "--json", handle, "--source", "detection")["text"]
+    assert 2 == prowl.data("send", "--json", handle, "--no-enter", stdin="é\n")["input"]["bytes"]
+    until(lambda: "[c3a9]" in prowl.text(handle))
+    assert "ctrl-c" == prowl.data("key", "--json", handle, "ctrl-c")["key"]["normalized"]
+    until(lambda: "[03" in prowl.text(handle))
+    assert "pane" == prowl.data("close", "--json", handle)["resource"]
+    gone = json.loads(prowl.run("read", "--json", handle).stdout)
+    assert "TARGET_NOT_FOUND" == gone["error"]["code"]
+
+
+def test_an_agent_is_listed_explained_and_observed(prowl, script, tmp_path):
+    """A program under an agent's name that shows a dialog is a blocked agent, in every command that shows agents."""
+    claude = tmp_path / "claude"
+    claude.symlink_to(Path(sys.executable).resolve())
+    size = f"{DIALOG['cols']}x{DIALOG['rows']}"
+    handle = prowl.pane(str(claude), "-I", "-S", script, *DIALOG["screen"], size=size)
+    until(lambda: prowl.row(handle).blocked)
+
+    agents = prowl.data("agents", "--json")["agents"]
+    assert [("claude", "blocked")] == [(row["type"], row["status"]) for row in agents]
+    told = prowl.data("agents", "explain", "--json", handle)
+    assert ("blocked", False) == (told["screen"]["state"], "text" in told["screen"])
+    assert "blocked" in prowl.run("agents").stdout
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "prowl_cli.main", "observe", handle, "--json"],
+        env=prowl.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    first = json.loads(watching.stdout.readline())
+    prowl.run("close", handle, "--force")
+    rest = [json.loads(line) for line in watching.communicate(timeout=30)[0].splitlines()]
+    for envelope in (first, *rest):
+        validate(envelope)
+    assert ("snapshot", "blocked") == (first["data"]["event"], first["data"]["agent"]["status"])
+    assert "surface_closed" == rest[-1]["data"]["event"]
+    assert 0 == watching.returncode
+
+
+def test_settings_and_health_come_from_the_service(prowl):
+    """Config and doctor ask the service that runs."""
+    prowl.run("list")
+
+    assert "service" == prowl.data("config", "--json")["source"]
+    doctor = prowl.data("doctor", "--json")
+    assert "pid" in next(check["detail"] for check in doctor["checks"] if check["name"] == "service")
+
+
+class Terminal:
+    """A terminal with the command on it."""
+
+    def __init__(self, prowl, *argv, size=(90, 20)):
+        self.master, slave = pty.openpty()
+        self.resize(size, tell=False)
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.seen = b""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "prowl_cli.main", *argv],
+            env=prowl.environment | {"TERM": "xterm-256color"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+
+    def resize(self, size, tell=True):
+        """Change the terminal's size and tell the command."""
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        if tell:
+            self.process.send_signal(signal.SIGWINCH)
+
+    def type(self, data):
+        """Type bytes."""
+        os.write(self.master, data)
+
+    def expect(self, pattern, seconds=20):
+        """Read until a pattern appears in all that was seen."""
+
+        def found():
+            while select.select([self.master], [], [], 0)[0]:
+                self.seen += os.read(self.master, 65536)
+            match = re.search(pattern, self.seen)
+            assert match or self.process.poll() is None, self.seen
+            return match
+
+        return until(found, seconds)
+
+    def end(self):
+        """Return the exit status, and whether the terminal is as it was."""
+        status = self.process.wait(30)
+        same = termios.tcgetattr(self.slave) == self.before
+        return status, same
+
+    def close(self):
+        """Let the terminal go."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def terminal(prowl):
+    """A way to put the command on a terminal."""
+    made = []
+
+    def make(*argv, **more):
+        made.append(Terminal(prowl, *argv, **more))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_attach_shows_types_resizes_and_detaches(prowl, script, terminal):
+    """An attached terminal gets a redraw, its keys arrive, its size becomes the pane's, and detaching restores it."""
+    handle = prowl.pane(sys.executable, script, "hello pane")
+    attached = terminal("attach", handle)
+
+    attached.expect(rb"hello pane")
+    assert b"\x1b[?1004h" in attached.seen
+    attached.type(b"ab")
+    attached.expect(rb"\[6162\]|\[62\]")
+    until(lambda: len(prowl.text(handle).split("\n")) == 20)
+    attached.resize((70, 15))
+    until(lambda: len(prowl.text(handle).split("\n")) == 15)
+    attached.type(b"\x1c")
+
+    attached.expect(rb"\[" + handle.encode() + rb" detached\]")
+    assert (0, True) == attached.end()
+    assert b"\x1b[?1004l" in attached.seen
+    assert handle in prowl.run("list").stdout
+
+
+def test_focus_of_the_attached_terminal_counts_as_viewing(prowl, script, terminal):
+    """While the terminal reports the focus the pane is viewed, and the reports are not typed into the program."""
+    handle = prowl.pane(sys.executable, script, "hello pane")
+
+    def viewed():
+        return prowl.row(handle).viewed
+
+    assert not viewed()
+    attached = terminal("attach", handle)
+    attached.expect(rb"hello pane")
+    until(viewed)
+    attached.type(b"\x1b[O")
+    until(lambda: not viewed())
+    attached.type(b"\x1b[I")
+    until(viewed)
+    attached.type(b"x")
+    attached.expect(rb"\[78\]")
+    assert b"1b5b" not in attached.seen
+    attached.type(b"\x1c")
+    attached.end()
+    until(lambda: not viewed())
+
+
+def test_run_ends_with_the_programs_status(prowl, terminal):
+    """When the program ends, the attachment does, with its exit status."""
+    shell = terminal("run", "--", "sh", "-c", "printf ready; read x; exit 7")
+    shell.expect(rb"ready")
+    shell.type(b"\r")
+
+    shell.expect(rb"exited with status 7")
+    assert (7, True) == shell.end()
+
+
+def test_a_read_only_attachment_types_nothing(prowl, script, terminal):
+    """Keys other than the detach key do nothing in a read-only attachment."""
+    handle = prowl.pane(sys.executable, script, "hello pane")
+    attached = terminal("attach", handle, "--read-only", "--detach-key", "ctrl-]")
+    attached.expect(rb"hello pane")
+    attached.type(b"abc")
+    attached.type(b"\x1d")
+
+    assert (0, True) == attached.end()
+    assert "616263" not in prowl.text(handle)
+
+
+def test_a_terminated_attachment_leaves_the_terminal_as_it_was(prowl, script, terminal):
+    """SIGTERM detaches; the terminal is not left raw."""
+    handle = prowl.pane(sys.executable, script, "hello pane")
+    attached = terminal("attach", handle)
+    attached.expect(rb"hello pane")
+
+    attached.process.send_signal(signal.SIGTERM)
+
+    assert attached.end()[1]
+
+
+def test_attaching_to_nothing_is_an_error_before_the_terminal_changes(prowl, terminal):
+    """A pane that does not exist is told as every refusal is."""
+    prowl.run("list")
+    attached = terminal("attach", "p999")
+
+    attached.expect(rb"TARGET_NOT_FOUND")
+    assert (1, True) == attached.end()
+    assert b"\x1b[?1049h" not in attached.seen
+
+
+def test_a_live_roster_on_a_terminal_is_redrawn_in_place(prowl, terminal):
+    """On a terminal the roster is drawn over itself until interrupted."""
+    prowl.run("list")
+    watching = terminal("agents", "--watch")
+    watching.expect(rb"\x1b\[H\x1b\[2J")
+
+    watching.process.send_signal(signal.SIGINT)
+
+    assert (130, True) == watching.end()
+
+
+def test_the_schema_check_can_fail():
+    """An envelope with a member too many is not accepted, so the checks above mean something."""
+    with pytest.raises(jsonschema.ValidationError):
+        validate({"ok": True, "command": "focus", "schema_version": "prowl.cli.focus.v1", "data": {"target": {}}})
