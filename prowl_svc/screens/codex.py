@@ -147,11 +147,14 @@ def footers(frame: Frame) -> dict[int, str]:
     composer = frame.fact(composer_row)
     above = bisect_left(rows, composer) if composer >= 0 else 0
     last = max(len(rows) - 4, above)
+    heads = frame.heads
+    dotted = frame.glyphs & Glyph.BRAILLE
     found = {}
     for row in rows[max(0, above - 3) : above] + rows[last:]:
-        text = _clear(frame, row)
-        if text[:1] in _FOOTER_HEADS:
-            found[row] = text
+        if heads[row] in _FOOTER_HEADS or dotted:
+            text = _clear(frame, row)
+            if text[:1] in _FOOTER_HEADS:
+                found[row] = text
     return found
 
 
@@ -184,14 +187,13 @@ def composer(frame: Frame) -> range:
     row = frame.fact(composer_row)
     if row < 0:
         return range(0)
-    below = _under(frame, row)
-    for place, number in enumerate(below):
-        text = _clear(frame, number)
-        if _is_status(text):
-            rest = below[place + 1 :]
-            if len(rest) > 1 or (rest and not _is_hint(frame, rest[0])):
-                return range(0)
-            return range(row, frame.end)
+    under = _under(frame, row)
+    for place, number in enumerate(under):
+        if _is_status(_clear(frame, number)):
+            rest = under[place + 1 :]
+            if not rest or (len(rest) == 1 and _is_hint(frame, rest[0])):
+                return range(row, frame.end)
+            break
         if frame.indents[number] == 2 and number > row + 1 and not frame.trimmed[number - 1]:
             break
     return range(0)
@@ -395,8 +397,8 @@ def labelled(frame: Frame, span: range) -> bool:
 def is_empty(frame: Frame, span: range) -> bool:
     """Nothing is typed: blank, or exactly one of the hints; only a status line and one hint row below"""
     row = span.start
-    below = [_clear(frame, number) for number in _under(frame, row)]
-    if not below or not _is_status(below[0]) or "esc to interrupt" in below[0] or "[Image #" in below[0]:
+    status = _clear(frame, _under(frame, row)[0])
+    if not _is_status(status) or "esc to interrupt" in status or "[Image #" in status:
         return False
     typed = _choice_text(_clear(frame, row))
     if typed:
