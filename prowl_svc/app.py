@@ -18,6 +18,9 @@ from prowl.v1 import agents_pb2, dispatch_pb2, feed_pb2, panes_pb2, profiles_pb2
 from prowl_svc.clocks import Clocks
 from prowl_svc.config import Config
 from prowl_svc.decision.coordinator import Binding, Provider
+from prowl_svc.evidence.acquire import Providers
+from prowl_svc.evidence.host import SystemHost
+from prowl_svc.evidence.watch import open_watch
 from prowl_svc.identity.frontdoor import FrontDoor, listen
 from prowl_svc.identity.portable import raise_descriptor_limit, running_system
 from prowl_svc.model.agents import Agent
@@ -89,6 +92,8 @@ class Service:
             process_clock=self.clocks.process_clock,
             units_per_second=self.clocks.units_per_second,
         )
+        self._files = open_watch()
+        self._providers = Providers(SystemHost(), self._files, self.clocks)
         self.roster = Roster(
             Environment(
                 clocks=self.clocks,
@@ -107,7 +112,7 @@ class Service:
             hostname=socket.gethostname(),
             scrollback=config.scrollback_rows,
             close_grace=config.close_grace,
-            answer_status_query=False,
+            answer_status_query=True,
         )
         # Names in the private folder are short: a Unix socket's path may have about a hundred bytes.
         self._private = config.socket.with_name(f".{secrets.token_hex(4)}")
@@ -169,6 +174,7 @@ class Service:
         await asyncio.get_running_loop().run_in_executor(None, self._door.stop)
         with contextlib.suppress(FileNotFoundError):
             self._private.unlink()
+        self._files.close()
         await asyncio.get_running_loop().run_in_executor(None, self._journal.close)
         self._owner.release()
         log.info("stopped")
@@ -186,7 +192,10 @@ class Service:
         return self.config.detection and agent not in self.config.detection_disabled
 
     def _acquire(self, pane: str, binding: Binding) -> Provider | None:
-        return None
+        watcher = self.roster.watcher(pane)
+        if watcher is None or binding.generation is None:
+            return None
+        return self._providers.acquire(binding.agent, binding.generation, binding.config_root, watcher.evidence_changed)
 
     def _counts(self) -> tuple[int, int]:
         panes = [slot.pane.id for slot in self.host.registry]

@@ -153,6 +153,11 @@ class Watcher:
             self._publish(self.coordinator.interact())
         self.wake()
 
+    def evidence_changed(self) -> None:
+        """A file that the agent keeps changed: look at once, whatever the cadence."""
+        self._schedule = replace(self._schedule, scan_at=self._monotonic())
+        self._wakeup.set()
+
     def view_changed(self) -> int | None:
         """A viewer came, left or looked elsewhere; returns the wall time of an acknowledgement that this caused."""
         before = self._attention
