@@ -55,6 +55,11 @@ class Observation:
 class Provider(Protocol):
     """A file provider bound to one process; ``sample`` reads what is new and never raises for bad input."""
 
+    @property
+    def noted(self) -> str | None:
+        """The session that the last sample proved to be this very process's, or None (providers.md §8.1)."""
+        ...
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return the facts since the last sample, in order."""
         ...
@@ -103,6 +108,11 @@ class Coordinator:
     def pushed(self) -> bool:
         """Whether OSC 7501 evidence decides now."""
         return self._machine.program is not None
+
+    @property
+    def noted(self) -> str | None:
+        """The session that the file provider proved, for session attribution."""
+        return self._provider.noted if self._provider is not None else None
 
     async def observe(self, observation: Observation) -> Decision | None:
         """Take an observation and return the decision after it; None when the pane was invalidated meanwhile.

@@ -45,6 +45,11 @@ class FileProvider(Protocol):
         """Absolute paths; may change with every sample."""
         ...
 
+    @property
+    def noted(self) -> str | None:
+        """The session that the last sample proved to be this very process's, or None."""
+        ...
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return the facts since the last sample."""
         ...
@@ -138,6 +143,10 @@ class _Watched:
     @property
     def watched(self) -> Sequence[str]:
         return self._provider.watched
+
+    @property
+    def noted(self) -> str | None:
+        return self._provider.noted
 
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         facts = await self._provider.sample(now)

@@ -154,6 +154,11 @@ class ClaudeRegistry:
         """The files whose change is news."""
         return (self._path,)
 
+    @property
+    def noted(self) -> str | None:
+        """The session of the last accepted record."""
+        return self._last.fact.session if self._last is not None else None
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return the snapshot, or that there is none to be believed."""
         if not self._host.alive(self._generation):

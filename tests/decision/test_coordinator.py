@@ -36,6 +36,7 @@ class FakeProvider:
     entered: asyncio.Event = field(default_factory=asyncio.Event)
 
     closed: int = 0
+    noted: str | None = None
 
     def close(self) -> None:
         self.closed += 1
@@ -149,6 +150,7 @@ async def test_new_process_starts_afresh():
         Binding(Agent.CLAUDE, TWO),
     ]
     assert expected == pane.acquired
+    assert pane.coordinator.noted is None
     assert 3 == pane.provider.closed
 
 
