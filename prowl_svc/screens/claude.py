@@ -7,7 +7,8 @@ from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame, Region
-from prowl_svc.screens.regions import asks_to_confirm, is_numbered, is_spinner_row, last_rows, rows_upwards
+from prowl_svc.screens.regions import asks_to_confirm, inner, is_numbered, is_spinner_row, last_rows, rows_upwards
+from prowl_svc.screens.regions import boxed_composer as boxed
 from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 
 __all__ = ["SCREEN", "composer_text", "is_border"]
@@ -30,6 +31,7 @@ _SHELLS: Final = re.compile(
 )
 _SHELL_HINTS: Final = ("shell", "bash", "monitor", "backgroundtask")
 _REFUSAL: Final = re.compile(r"[0-9]+\. (?:no|deny|decline|reject|don['’]t allow)\b")
+_OLD_COMPOSER: Final = boxed(">")
 _TRUST: Final = frozenset(("no, exit", "yes, i trust this folder"))
 
 _BLOCKERS: Final = (
@@ -115,7 +117,14 @@ def menu(frame: Frame) -> range:
     return range(top, frame.end)
 
 
+def boxed_composer(frame: Frame) -> range:
+    """The boxed composer of versions before 2.0, on a screen without ❯."""
+    return range(0) if frame.fact(prompt_row) >= 0 else _OLD_COMPOSER(frame)
+
+
 def _is_numbered_selection(row: str) -> bool:
+    if row[:1] == "│":  # dialogs of versions before 2.0 are boxed
+        row = inner(row)
     return row[:1] == "❯" and is_numbered(row[1:].lstrip(BLANKS))
 
 
@@ -160,7 +169,8 @@ def _live_end(frame: Frame) -> int:
         return opened.start
     prompt = frame.fact(prompt_row)
     if prompt < 0:
-        return frame.end
+        box = frame.fact(boxed_composer)
+        return box.start if box else frame.end
     border = _border_above(frame, prompt)
     return border if border >= 0 else prompt
 
@@ -256,7 +266,7 @@ def below_prompt(frame: Frame) -> range:
 
 def footer(frame: Frame) -> range:
     """The rows under the composer."""
-    box = frame.fact(composer) or frame.fact(shell_composer)
+    box = frame.fact(composer) or frame.fact(shell_composer) or frame.fact(boxed_composer)
     return range(box.stop, frame.end) if box else range(0)
 
 
@@ -306,7 +316,8 @@ def filters_history(frame: Frame, span: range) -> bool:
 
 
 def _option(row: str) -> str:
-    """Return a row without the cursor that selects it."""
+    """Return a row without its box and without the cursor that selects it."""
+    row = inner(row)
     return row[1:].lstrip(BLANKS) if row[:1] == "❯" else row
 
 
@@ -445,6 +456,7 @@ SCREEN: Final = AgentScreen(
         Rule("claude.idleComposer", RawState.IDLE, composer, one_row, needs=Glyph.CHEVRON),
         Rule("claude.draftComposer", RawState.IDLE, composer, holds, needs=Glyph.CHEVRON),
         Rule("claude.shellComposer", RawState.IDLE, shell_composer, holds),
+        Rule("claude.boxedComposer", RawState.IDLE, boxed_composer, holds, needs=Glyph.BOX),
         Rule("claude.menu", RawState.IDLE, menu, holds, needs=Glyph.EDGE),
     ),
 )
