@@ -68,7 +68,8 @@ def properties() -> bytearray:
     spread(widths, CATEGORY_MC, 1)
     for first, last, width in WIDTHS:
         spread(widths, ((first, last),), width)
-    widths[0x00:0x100] = b"\1" * 0x100  # soft hyphen and all: what a byte can name takes a cell
+    widths[0x20:0x100] = b"\1" * 0xE0  # the soft hyphen too
+    widths[0x7F:0xA0] = b"\0" * 0x21
     kinds = bytearray(0x110000)
     for name, table in (
         ("PICTOGRAPHIC", graphemes.EXTENDED_PICTOGRAPHIC),

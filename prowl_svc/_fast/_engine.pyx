@@ -230,8 +230,7 @@ cdef class Engine:
         if width == self.term.columns and height == self.term.rows:
             return
         set_bit(&self.term, M_SYNC, False)
-        self.look()
-        before = self._texts
+        before = self.rows_now()
         with nogil:
             good = resize_term(&self.term, width, height)
         if not good:
