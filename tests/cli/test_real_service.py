@@ -250,10 +250,11 @@ class Terminal:
         """Read until a pattern appears in all that was seen."""
 
         def found():
+            ended = self.process.poll() is not None  # asked first: what it wrote before it ended is read below
             while select.select([self.master], [], [], 0)[0]:
                 self.seen += os.read(self.master, 65536)
             match = re.search(pattern, self.seen)
-            assert match or self.process.poll() is None, self.seen
+            assert match or not ended, self.seen
             return match
 
         return until(found, seconds)
