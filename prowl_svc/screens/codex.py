@@ -165,14 +165,14 @@ def footer_window(frame: Frame) -> range:
 
 
 def status_row(frame: Frame) -> range:
-    """The status row of the newer interface: over the composer, set off by blank rows, with its └ details."""
+    """The status row of the newer interface: over the composer, set off by blank rows, with its indented details."""
     composer = frame.fact(composer_row)
     if composer < 2 or frame.trimmed[composer - 1]:
         return range(0)
-    for row in frame.above(composer, 4):
+    for row in frame.above(composer, 6):
         if frame.heads[row] in "•◦":
             return range(row, row + 1)
-        if frame.heads[row] != "└":
+        if not frame.indents[row]:
             break
     return range(0)
 
@@ -183,7 +183,7 @@ def _is_status(row: str) -> bool:
 
 
 def composer(frame: Frame) -> range:
-    """The composer: a prompt row, its draft, the status line and at most one hint row under it."""
+    """The composer: a prompt row, its draft, the status line, wrapped or not, and at most one hint row under it."""
     row = frame.fact(composer_row)
     if row < 0:
         return range(0)
@@ -191,7 +191,9 @@ def composer(frame: Frame) -> range:
     for place, number in enumerate(under):
         if _is_status(_clear(frame, number)):
             rest = under[place + 1 :]
-            if not rest or (len(rest) == 1 and _is_hint(frame, rest[0])):
+            # A narrow pane wraps the status line, and then the hint row below it says where it ends.
+            hint = bool(rest) and len(rest) <= 3 and _is_hint(frame, rest[-1])
+            if not rest or (hint and not any(_is_hint(frame, one) for one in rest[:-1])):
                 return range(row, frame.end)
             break
         if frame.indents[number] == 2 and number > row + 1 and not frame.trimmed[number - 1]:
@@ -439,7 +441,7 @@ def turn_is_open(frame: Frame) -> bool:
     # The message has scrolled off: only the newer interface always closes a turn, and a fresh start has none.
     below = _under(frame, composer)
     fresh = any(">_ OpenAI Codex" in row for row in frame.trimmed[:composer])
-    return len(below) == 2 and _is_hint(frame, below[1]) and not fresh and "•" in frame.heads[:composer]
+    return 2 <= len(below) <= 4 and _is_hint(frame, below[-1]) and not fresh and "•" in frame.heads[:composer]
 
 
 SCREEN: Final = AgentScreen(
