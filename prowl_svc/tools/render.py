@@ -89,7 +89,7 @@ def _seconds(text: str) -> float:
 def _image(screen: Screen) -> Any:
     """Draw the text in one colour; an engine tells text, not colours."""
     try:
-        from PIL import Image, ImageDraw, ImageFont  # type: ignore[import-not-found]  # noqa: PLC0415
+        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415
     except ImportError:
         raise ToolError("NOT_IMPLEMENTED", "Drawing needs Pillow: pip install pillow") from None
     width, height = _CELL
