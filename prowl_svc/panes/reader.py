@@ -13,11 +13,11 @@ from collections.abc import Callable
 __all__ = ["ReadScheduler", "Source"]
 
 READ_SIZE = 65536
-TURN = 0.003
+TURN = 0.002
 """Seconds of one turn."""
-SHARE = 0.0015
+SHARE = 0.001
 """Seconds that one terminal may take of a turn before it goes to the end of the queue."""
-SMALLEST_PIECE = 1024
+SMALLEST_PIECE = 256
 LARGEST_PIECE = READ_SIZE
 _SLOW_PIECE = 0.0008
 _QUICK_PIECE = 0.0002

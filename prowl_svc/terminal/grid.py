@@ -6,6 +6,8 @@ Only text, width and dim are kept of a cell; dim lives in pyte's ``blink``, whic
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
+from operator import itemgetter
 
 import pyte
 from pyte import modes
@@ -18,6 +20,7 @@ Row = StaticDefaultDict[int, Char]
 
 _BLANK = Char(" ")
 _DIM = Char(" ", blink=True)
+_DATA = itemgetter(0)
 _MAX_CELL = 32  # code points of one cell, so that a flood of marks stays bounded
 _SUBCOLORS = {5: 2, 2: 4}  # fields after 38, 48 or 58 that belong to the colour
 
@@ -36,6 +39,7 @@ class Grid(pyte.Screen):
 
     def __init__(self, columns: int, rows: int, scrolled: Callable[[str], None] | None = None) -> None:
         self._scrolled = scrolled
+        self._wide: set[str] = set()  # wide characters seen, so that rows without any are read quickly
         self._saved: tuple[Cursor, str, str, int, bool] | None = None
         super().__init__(columns, rows)
 
@@ -77,6 +81,7 @@ class Grid(pyte.Screen):
             line[x] = Char(char, blink=blink)
             if width == 2:
                 line[x + 1] = Char("", blink=blink)
+                self._wide.add(char)
             x += width
             cursor.x = x if x < columns or wraps else columns - 1
 
@@ -266,9 +271,9 @@ class Grid(pyte.Screen):
         line = self.buffer.get(y)
         if not line:
             return ""
-        cells = [line[x].data for x in range(self.columns)]
+        cells = list(map(_DATA, map(line.get, range(self.columns), repeat(_BLANK))))
         text = "".join(cells)
-        if len(text) != self.columns or not text.isascii():
+        if "" in cells or not self._wide.isdisjoint(text):
             text = "".join(_whole(cells))
         return text.rstrip(" ")
 
@@ -277,8 +282,9 @@ class Grid(pyte.Screen):
         line = self.buffer.get(y)
         if not line:
             return 0
+        get = line.get
         for x in range(self.columns - 1, -1, -1):
-            cell = line[x]
+            cell = get(x, _BLANK)
             if cell.data not in ("", " ") and not cell.blink:
                 return x + 1
         return 0
