@@ -9,7 +9,7 @@ from prowl_svc.model.state import LEGACY_DETECTOR, Detection, RawState
 from prowl_svc.screens.frame import Frame
 from prowl_svc.screens.rules import AgentScreen, Rule, describe
 
-__all__ = ["Explanation", "RegionRows", "Tried", "classify", "explain", "screen_of"]
+__all__ = ["Explanation", "RegionRows", "Tried", "blocker_text", "classify", "explain", "screen_of"]
 
 _NO_FILE = Detection(RawState.IDLE, LEGACY_DETECTOR)
 _screens: dict[Agent, AgentScreen | None] = {}
@@ -42,6 +42,21 @@ def classify(agent: Agent, rows: Sequence[str], title: str = "") -> Detection:
     if screen is None:
         return _NO_FILE
     return screen.detect(Frame(rows, screen.tail), title)
+
+
+def blocker_text(agent: Agent, rows: Sequence[str]) -> str | None:
+    """Return what a blocked screen asks, choices and key hints as drawn (detection.md §2.1.2 and §2.2.4).
+
+    None when the screen does not say that the agent is blocked, or not where the question stands.
+    """
+    screen = screen_of(agent)
+    if screen is None or screen.question is None:
+        return None
+    frame = Frame(rows, screen.tail)
+    if screen.detect(frame).state is not RawState.BLOCKED:
+        return None
+    span = frame.fact(screen.question)
+    return "\n".join(frame.rows[span.start : span.stop]).strip("\n") or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,15 @@ from prowl_svc._fast.rows_glyphs import ANIMATED, BLANKS, Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame, Region
-from prowl_svc.screens.regions import asks_to_confirm, inner, is_numbered, is_spinner_row, last_rows, rows_upwards
+from prowl_svc.screens.regions import (
+    asks_to_confirm,
+    choice_number,
+    inner,
+    is_numbered,
+    is_spinner_row,
+    last_rows,
+    rows_upwards,
+)
 from prowl_svc.screens.regions import boxed_composer as boxed
 from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 
@@ -160,6 +168,21 @@ def dialog(frame: Frame) -> range:
     if any(frame.trimmed[above][:3] in ("❯ /", "> /") for above in frame.above(top, 1)):
         return range(0)
     return range(top, frame.end)
+
+
+def question(frame: Frame) -> range:
+    """What a dialog asks: from under the rule that opens it, with its first choice, to the end."""
+    cursor = frame.fact(prompt_row)
+    if cursor < 0:
+        return range(max(0, frame.end - 18), frame.end)
+    numbered = choice_number(inner(frame.trimmed[cursor])) is not None
+    rule = _border_above(frame, cursor)
+    while rule >= 0:
+        choices = [choice_number(inner(row)) for row in frame.trimmed[rule + 1 : cursor + 1]]
+        if not numbered or 1 in choices:
+            return range(rule + 1, frame.end)
+        rule = _border_above(frame, rule)
+    return range(max(0, cursor - 10), frame.end)
 
 
 def _live_end(frame: Frame) -> int:
@@ -435,6 +458,7 @@ def composer_text(frame: Frame) -> str | None:
 SCREEN: Final = AgentScreen(
     agent=Agent.CLAUDE,
     tail=0,
+    question=question,
     rules=(
         Rule("claude.viewer", RawState.UNKNOWN, scroll_control, scrolled, needs=Glyph.DOWN),
         Rule("claude.viewer", RawState.UNKNOWN, last_rows(3), old_viewer, hints=("⌕search…", "ctrl+rtotoggle")),

@@ -41,6 +41,10 @@ _HINT: Final = re.compile(r" for shortcuts| for agents| to view|tab to queue| ag
 _TERMINALS: Final = re.compile(r"[0-9]+ background terminals? running(?: · .*)?")
 _CLOSING: Final = re.compile(r"[─ ]*Worked for (?:<1s|[0-9]+[dhms])(?: [0-9]+[hms])*(?: [•·─].*)?")
 _QUESTION: Final = re.compile(r"Question [0-9]+/[0-9]+ \(")
+_OPENING: Final = re.compile(
+    r"Do you (?:trust|want) |Would you like |Question [0-9]+/[0-9]+ \(|Implement this plan\?|Approaching rate limits"
+    r"|(?:Hooks need review|Hooks|Folder access)$|(?:✨ )?Update available!|Welcome to Codex"
+)
 _SPINNING: Final = re.compile(r"[\u2801-\u28ff]( |$)")
 _ACTION: Final = re.compile(r"(?:\[ . \] )?Action Required(?: \||$)")
 _REFUSAL: Final = ("2. no", "3. no")
@@ -133,6 +137,14 @@ def dialog(frame: Frame) -> range:
         ):
             return range(row, frame.end)
     return range(max(0, chosen.start - 6), frame.end)
+
+
+def question(frame: Frame) -> range:
+    """What a dialog asks: from the row that opens it, or from the welcome, to the end."""
+    for row in range(frame.end - 1, -1, -1):
+        if _OPENING.match(frame.trimmed[row]):
+            return range(row, frame.end)
+    return frame.fact(dialog)
 
 
 def pointer_row(frame: Frame) -> range:
@@ -416,7 +428,7 @@ def composer_text(frame: Frame) -> str | None:
     if is_empty(frame, box):
         return ""
     rows = [_clear(frame, number) for number in frame.fact(content) if number >= box.start]
-    drafted = [_choice_text(rows[0])]
+    drafted = [_choice_text(rows[0]) or _choice_text(frame.trimmed[box.start])]  # a draft may be braille only
     for text in rows[1:]:
         if _is_status(text):
             break
@@ -447,6 +459,7 @@ def turn_is_open(frame: Frame) -> bool:
 SCREEN: Final = AgentScreen(
     agent=Agent.CODEX,
     tail=24,
+    question=question,
     rules=(
         Rule("codex.viewer", RawState.UNKNOWN, above_composer, scrolled, needs=Glyph.DOWN),
         Rule("codex.viewer", RawState.UNKNOWN, under_composer, browses, hints=("esclatest", "browsing")),

@@ -201,12 +201,16 @@ def _plain(when: Test) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class AgentScreen:
-    """One agent's ordered rules, the tail of the screen they see (0: all of it) and its title rules."""
+    """One agent's ordered rules, the tail of the screen they see (0: all of it) and its title rules.
+
+    ``question`` chooses the rows that say what a blocked screen asks, where it can be told.
+    """
 
     agent: Agent
     rules: tuple[Rule, ...]
     tail: int = 24
     title: TitleRules | None = None
+    question: Region | None = None
     fallback: Detection = field(init=False)
     title_working: Detection = field(init=False)
     title_blocked: Detection = field(init=False)
