@@ -64,7 +64,7 @@ def _service(folder: Path) -> Iterator[Client]:
         "PROWL_STATE_DIRECTORY": str(folder / "state"),
         "XDG_CONFIG_HOME": str(folder),
     }
-    print(f"Starting a private service on {socket.name} in a temporary folder.")
+    print("Starting a private service in a temporary folder.")
     log = folder / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

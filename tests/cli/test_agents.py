@@ -55,6 +55,25 @@ def test_agents_for_people_is_a_table_without_colour_in_a_pipe(cli):
     assert "\x1b" not in out
 
 
+@pytest.mark.parametrize(
+    ("detection", "screen", "shown"),
+    [
+        ("log.openWork", "claude.spinner", "log.openWork"),
+        ("screen.noLiveTurn", "claude.spinner", "claude.spinner"),
+        ("screen.noLiveTurn", "", "screen.noLiveTurn"),
+    ],
+)
+def test_people_read_the_rule_of_the_screen_where_the_screen_decided(cli, detection, screen, shown):
+    """That the screen decided is no news to a person; which of its rules did is."""
+    row = samples.agent()
+    row.entry.detection_reason, row.entry.screen_reason = detection, screen
+    cli.service.answer("ListAgents", agents_pb2.ListAgentsResponse(agents=[row]))
+
+    _, out, _ = cli.run("agents")
+
+    assert shown == out.splitlines()[1].split()[6]
+
+
 def test_watching_prints_the_roster_after_every_change(cli):
     """Each roster of the stream is one envelope, until the stream ends."""
     rosters = [agents_pb2.WatchAgentsResponse(agents=[samples.agent(s)]) for s in ("WORKING", "BLOCKED")]

@@ -10,7 +10,7 @@ from prowl_cli.commands import agents_dispatch, agents_explain, agents_read, age
 from prowl_cli.envelope import Reply, dumps, success
 
 if TYPE_CHECKING:
-    from prowl.v1 import agents_pb2
+    from prowl.v1 import agents_pb2, common_pb2
 
 __all__ = ["register", "render", "run"]
 
@@ -63,13 +63,19 @@ def render(rows: "list[agents_pb2.Agent]", *, limit: int | None = None, now: dat
             row.entry.name,
             text.age(encode.moment(row.entry.last_changed_at), now),
             row.project.name + (f" ({row.project.branch})" if row.project.branch else ""),
-            row.entry.detection_reason,
+            _reason(row.entry),
             row.target.pane.title,
         )
         for row in rows
     ]
     head = ("STATUS", "PANE", "AGENT", "SINCE", "PROJECT", "REASON", "TITLE")
     return text.table(head, lines, colour=text.use_colour(sys.stdout), limit=limit)
+
+
+def _reason(entry: "common_pb2.AgentEntry") -> str:
+    """Return the rule of the screen where the decision only says that the screen decides."""
+    fallback = entry.detection_reason.startswith("screen.") and entry.screen_reason
+    return entry.screen_reason if fallback else entry.detection_reason
 
 
 async def _watch(args: argparse.Namespace) -> None:
