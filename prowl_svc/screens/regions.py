@@ -15,6 +15,7 @@ __all__ = [
     "boxed_composer",
     "boxes",
     "choice_number",
+    "final_box",
     "inner",
     "interrupts",
     "is_braille_row",
@@ -27,6 +28,7 @@ __all__ = [
     "logical_rows",
     "rows_upwards",
     "ruled_composer",
+    "run_above",
     "screen",
     "selected_choice",
     "style_of",
@@ -163,6 +165,25 @@ def _box_top(kinds: str, bottom: int) -> int | None:
 def last_box(frame: Frame) -> range:
     """The lowest box."""
     return next(boxes(frame), range(0))
+
+
+def final_box(frame: Frame) -> range:
+    """The box that ends the screen, whole or with its top scrolled off."""
+    bottom = frame.nonblank[-1] if frame.nonblank else 0
+    kinds = frame.kinds
+    if bottom < 1 or kinds[bottom] != Kind.BOTTOM:
+        return range(0)
+    row = bottom - 1
+    while row >= 0 and kinds[row] == Kind.SIDE:
+        row -= 1
+    if row < 0:
+        return range(bottom + 1)
+    return range(row, bottom + 1) if kinds[row] == Kind.TOP else range(0)
+
+
+def run_above(frame: Frame, row: int) -> range:
+    """Return the non-blank rows directly above ``row``, up to the nearest blank one."""
+    return range(frame.kinds.rfind(Kind.BLANK, 0, row) + 1, row)
 
 
 def box_above(frame: Frame, row: int) -> range:
