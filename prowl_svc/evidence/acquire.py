@@ -17,10 +17,12 @@ from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import ProviderFact
 from prowl_svc.model.process import Generation
 
-__all__ = ["FileProvider", "Providers", "WallClock", "config_root", "pid_domain"]
+__all__ = ["FileProvider", "Providers", "WallClock", "config_root", "named_root", "pid_domain"]
 
 _ROOT_VARIABLES = {Agent.CLAUDE: "CLAUDE_CONFIG_DIR", Agent.CODEX: "CODEX_HOME"}
 _DEFAULT_ROOTS = {Agent.CLAUDE: ".claude", Agent.CODEX: ".codex"}
+
+_FOLLOW_AGAIN = 5.0
 
 log = logging.getLogger("prowl.AgentDetection")
 
@@ -64,8 +66,13 @@ def config_root(agent: Agent, launch_root: str | None, environment: dict[str, st
 
     The environment is that of the process (empty where the system does not tell it), ``home`` the service's.
     """
-    named = launch_root or environment.get(_ROOT_VARIABLES.get(agent, ""))
+    named = named_root(agent, launch_root, environment)
     return named or os.path.join(environment.get("HOME") or home, _DEFAULT_ROOTS[agent])
+
+
+def named_root(agent: Agent, launch_root: str | None, environment: dict[str, str]) -> str | None:
+    """Return the config root that the launch or the agent's own environment names, None for the default one."""
+    return launch_root or environment.get(_ROOT_VARIABLES.get(agent, "")) or None
 
 
 def pid_domain() -> str:
@@ -139,6 +146,8 @@ class _Watched:
         self._provider = provider
         self._watch = watch
         self._wake = wake
+        self._followed: Sequence[str] = ()
+        self._followed_at = float("-inf")
 
     @property
     def watched(self) -> Sequence[str]:
@@ -150,7 +159,11 @@ class _Watched:
 
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         facts = await self._provider.sample(now)
-        self._watch.follow(self, self._provider.watched, self._wake)
+        paths = self._provider.watched
+        # A folder that was not there could not be watched, so it is named again now and then.
+        if paths != self._followed or now - self._followed_at >= _FOLLOW_AGAIN:
+            self._followed, self._followed_at = paths, now
+            self._watch.follow(self, paths, self._wake)
         return facts
 
     def close(self) -> None:

@@ -163,7 +163,10 @@ class ClaudeRegistry:
         """Return the snapshot, or that there is none to be believed."""
         if not self._host.alive(self._generation):
             return self._revoke("processChanged", now)
-        if self._last is not None and self._unchanged is not None and self._unchanged == self._signature():
+        signature = self._signature()
+        if signature is None:
+            return self._suspend("snapshotUnavailable", now)
+        if self._last is not None and self._unchanged == signature:
             return [self._last.fact]
         try:
             raw, signature = self._read()

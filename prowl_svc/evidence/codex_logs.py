@@ -239,10 +239,8 @@ class CodexLogs:
         """Nothing is held."""
 
     def _logs(self, pid: int) -> list[str] | None:
-        files = self._host.open_files(pid)
-        if not files.complete:
-            return None
-        return [path for path in files.paths if session_log(path, self._sessions, self._own_root)]
+        files = self._host.open_files(pid, lambda path: session_log(path, self._sessions, self._own_root))
+        return list(files.paths) if files.complete else None
 
     def _tree(self, paths: list[str] | None, thread: str) -> list[str] | None:
         """Return the logs of a session and of its descendants; those of other panes do not concern this one."""

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,8 @@ from prowl_svc.model.process import Generation
 
 __all__ = ["Host", "SystemHost"]
 
+_STAT_SIZE = 4096
+
 
 class Host(Protocol):
     """Facts of this machine."""
@@ -19,8 +22,8 @@ class Host(Protocol):
         """Tell whether that very process still runs: same pid, same start."""
         ...
 
-    def open_files(self, pid: int) -> OpenFiles:
-        """Return the regular files that a process holds open for writing."""
+    def open_files(self, pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
+        """Return the files that a process holds open for writing and whose path is wanted."""
         ...
 
     def environment(self, pid: int) -> dict[str, str]:
@@ -43,9 +46,9 @@ class SystemHost:
         """Tell whether that very process still runs."""
         return _start(generation.pid) == generation.start
 
-    def open_files(self, pid: int) -> OpenFiles:
-        """Return the regular files that a process holds open for writing."""
-        return list_open_files(pid)
+    def open_files(self, pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
+        """Return the files that a process holds open for writing and whose path is wanted."""
+        return list_open_files(pid, wanted)
 
     def environment(self, pid: int) -> dict[str, str]:
         """Return the environment a process was started with; macOS does not tell."""
@@ -79,9 +82,15 @@ def _start(pid: int) -> int | None:
     """Return a process's raw start time: clock ticks since boot on Linux, microseconds elsewhere."""
     if sys.platform == "linux":
         try:
-            stat = Path(f"/proc/{pid}/stat").read_bytes()
+            descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
+        try:
+            stat = os.read(descriptor, _STAT_SIZE)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
         return int(stat[stat.rindex(b")") + 2 :].split()[19])
     import psutil  # noqa: PLC0415 - only where the kernel has no file for it
 

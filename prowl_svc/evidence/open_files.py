@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = ["MAX_DESCRIPTORS", "OpenFiles", "list_open_files"]
@@ -22,18 +22,19 @@ class OpenFiles:
 _INCOMPLETE = OpenFiles((), complete=False)
 
 
-def list_open_files(pid: int, proc: str = "/proc") -> OpenFiles:
-    """Return what a process holds open for writing; incomplete when a descriptor or the process cannot be read.
+def list_open_files(pid: int, wanted: Callable[[str], bool], proc: str = "/proc") -> OpenFiles:
+    """Return the files that a process holds open for writing and whose path is wanted.
 
-    A descriptor that closes during the listing makes it incomplete, so a few passes are made.
+    Incomplete when a descriptor or the process cannot be read. A descriptor that closes during the listing makes it
+    incomplete, so a few passes are made.
     """
     if sys.platform == "darwin":
         from prowl_svc.evidence.open_files_macos import list_writable  # noqa: PLC0415 - loads a system library
 
-        return list_writable(pid)
+        return list_writable(pid, wanted)
     for _ in range(_ATTEMPTS):
         try:
-            return _list_linux(f"{proc}/{pid}")
+            return _list_linux(f"{proc}/{pid}", wanted)
         except FileNotFoundError:
             continue
         except OSError:
@@ -41,22 +42,26 @@ def list_open_files(pid: int, proc: str = "/proc") -> OpenFiles:
     return _INCOMPLETE
 
 
-def _list_linux(process: str) -> OpenFiles:
-    descriptors = os.listdir(f"{process}/fd")
-    if len(descriptors) >= MAX_DESCRIPTORS:
-        return _INCOMPLETE
-    return OpenFiles(tuple(dict.fromkeys(_writable(process, sorted(descriptors, key=int)))))
+def _list_linux(process: str, wanted: Callable[[str], bool]) -> OpenFiles:
+    folder = os.open(f"{process}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        descriptors = os.listdir(folder)
+        if len(descriptors) >= MAX_DESCRIPTORS:
+            return _INCOMPLETE
+        paths: dict[str, None] = {}
+        for descriptor in sorted(descriptors, key=int):
+            path = os.readlink(descriptor, dir_fd=folder)
+            # Pipes and sockets never are a log, and a deleted file has no name any more.
+            if path.startswith("/") and wanted(path) and _writable(process, descriptor):
+                paths[path] = None
+        return OpenFiles(tuple(paths))
+    finally:
+        os.close(folder)
 
 
-def _writable(process: str, descriptors: Iterable[str]) -> Iterable[str]:
-    for descriptor in descriptors:
-        path = os.readlink(f"{process}/fd/{descriptor}")
-        # Pipes, sockets and devices never are a log; deleted files have no name any more.
-        if path.startswith("/") and not path.startswith(("/dev/", "/proc/")) and not path.endswith(" (deleted)"):
-            with open(f"{process}/fdinfo/{descriptor}", "rb") as file:
-                info = file.read(4096)
-            if _flags(info) & os.O_ACCMODE != os.O_RDONLY:
-                yield path
+def _writable(process: str, descriptor: str) -> bool:
+    with open(f"{process}/fdinfo/{descriptor}", "rb", buffering=0) as file:
+        return _flags(file.read(4096)) & os.O_ACCMODE != os.O_RDONLY
 
 
 def _flags(info: bytes) -> int:

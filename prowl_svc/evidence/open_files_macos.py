@@ -3,6 +3,7 @@
 import ctypes
 import ctypes.util
 import os
+from collections.abc import Callable
 from functools import cache
 
 from prowl_svc.evidence.open_files import MAX_DESCRIPTORS, OpenFiles
@@ -30,8 +31,8 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def list_writable(pid: int) -> OpenFiles:
-    """Return what a process holds open for writing; incomplete when any of its files cannot be resolved."""
+def list_writable(pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
+    """Return the wanted files that a process holds open for writing; incomplete when any cannot be resolved."""
     library = _library()
     descriptors = (_Descriptor * MAX_DESCRIPTORS)()
     size = library.proc_pidinfo(pid, _PIDLISTFDS, 0, descriptors, ctypes.sizeof(descriptors))
@@ -46,6 +47,6 @@ def list_writable(pid: int) -> OpenFiles:
             return OpenFiles((), complete=False)
         flags = int.from_bytes(buffer.raw[:4], "little")
         path = os.fsdecode(buffer.raw[_PATH_AT:].split(b"\0", 1)[0])
-        if flags & _FWRITE and path:
+        if flags & _FWRITE and path and wanted(path):
             paths[path] = None
     return OpenFiles(tuple(paths))

@@ -89,7 +89,9 @@ class Ladder:
     def _open(self, query: SessionQuery) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for pid in query.pids:
-            for path in self._host.open_files(pid).paths:
+            for path in self._host.open_files(
+                pid, lambda path: session_id(query.agent, path, query.root) is not None
+            ).paths:
                 named = session_id(query.agent, path, query.root)
                 if named is None or (query.agent is Agent.CODEX and self._is_child(path)):
                     continue

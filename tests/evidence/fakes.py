@@ -1,6 +1,7 @@
 """A machine whose processes and descriptors the test sets."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ class FakeHost:
     def alive(self, generation: Generation) -> bool:
         return self.lives.pop(0) if self.lives else self.living
 
-    def open_files(self, pid: int) -> OpenFiles:
-        return self.files
+    def open_files(self, pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
+        return OpenFiles(tuple(path for path in self.files.paths if wanted(path)), self.files.complete)
 
     def environment(self, pid: int) -> dict[str, str]:
         return self.environments.get(pid, {})

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ class Host(FakeHost):
         super().__init__()
         self.rollouts: list[Path] = []
 
-    def open_files(self, pid: int) -> OpenFiles:
+    def open_files(self, pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
         return OpenFiles(tuple(str(path) for path in self.rollouts) if pid == DAEMON.pid else ())
 
 
