@@ -17,9 +17,11 @@ from prowl.v1 import agents_pb2, dispatch_pb2, feed_pb2, panes_pb2, profiles_pb2
 
 from prowl_svc.clocks import Clocks
 from prowl_svc.config import Config
-from prowl_svc.decision.coordinator import Binding, Provider
-from prowl_svc.evidence.acquire import Providers
+from prowl_svc.decision.coordinator import Binding
+from prowl_svc.evidence.acquire import FileProvider, Providers
 from prowl_svc.evidence.host import SystemHost
+from prowl_svc.evidence.session import Ladder
+from prowl_svc.evidence.session_cache import SessionResolver
 from prowl_svc.evidence.watch import open_watch
 from prowl_svc.identity.frontdoor import FrontDoor, listen
 from prowl_svc.identity.portable import raise_descriptor_limit, running_system
@@ -42,6 +44,7 @@ from prowl_svc.signals.surface import Facts
 from prowl_svc.socketfile import SocketOwner
 from prowl_svc.watch.host import Host
 from prowl_svc.watch.roster import Roster
+from prowl_svc.watch.sessions import SessionSource
 from prowl_svc.watch.watcher import Environment
 
 __all__ = ["Service", "serve"]
@@ -93,7 +96,9 @@ class Service:
             units_per_second=self.clocks.units_per_second,
         )
         self._files = open_watch()
-        self._providers = Providers(SystemHost(), self._files, self.clocks)
+        system = SystemHost()
+        self._providers = Providers(system, self._files, self.clocks)
+        ladder = Ladder(system, self.clocks.monotonic, lambda: self.clocks.wall_ns() / 1e9)
         self.roster = Roster(
             Environment(
                 clocks=self.clocks,
@@ -102,6 +107,7 @@ class Service:
                 acquire=self._acquire,
                 watched=self._watched,
                 viewer_timeout=config.viewer_timeout,
+                sessions=SessionSource(SessionResolver(ladder.attribute, system), system, self.clocks),
             )
         )
         self.host = Host(
@@ -191,7 +197,7 @@ class Service:
     def _watched(self, agent: Agent) -> bool:
         return self.config.detection and agent not in self.config.detection_disabled
 
-    def _acquire(self, pane: str, binding: Binding) -> Provider | None:
+    def _acquire(self, pane: str, binding: Binding) -> FileProvider | None:
         watcher = self.roster.watcher(pane)
         if watcher is None or binding.generation is None:
             return None

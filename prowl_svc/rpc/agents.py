@@ -6,13 +6,15 @@ from typing import Any
 
 from prowl.v1 import agents_pb2, errors_pb2
 
+from prowl_svc.evidence.transcripts import READABLE, ResultState, read_result
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.model.state import DisplayState, RawState
 from prowl_svc.probe.prober import Prober
 from prowl_svc.rpc import encode
 from prowl_svc.rpc.signalling import Signalling
 from prowl_svc.rpc.targets import Targets
-from prowl_svc.screens.classify import explain
+from prowl_svc.screens.classify import blocker_text, explain
 from prowl_svc.signals import payload
 from prowl_svc.signals.records import Records
 from prowl_svc.watch.roster import Roster, Row
@@ -21,6 +23,15 @@ __all__ = ["AgentServicer"]
 
 _LIST_EVERY = 0.05
 """Seconds between two rosters of one WatchAgents stream, so that a burst of changes is one message."""
+_DEFAULT_RESULT, _MAX_RESULT = 1 << 20, 4 << 20
+_RESULT_STATES = {
+    ResultState.PENDING: agents_pb2.RESULT_STATE_PENDING,
+    ResultState.UNAVAILABLE: agents_pb2.RESULT_STATE_UNAVAILABLE,
+    ResultState.COMPLETE: agents_pb2.RESULT_STATE_COMPLETE,
+    ResultState.MISSING: agents_pb2.RESULT_STATE_MISSING,
+    ResultState.INCOMPLETE: agents_pb2.RESULT_STATE_INCOMPLETE,
+    ResultState.TOO_LARGE: agents_pb2.RESULT_STATE_TOO_LARGE,
+}
 
 
 class AgentServicer:
@@ -100,6 +111,36 @@ class AgentServicer:
     async def Wait(self, request: agents_pb2.WaitRequest, context: Any) -> agents_pb2.WaitResponse:
         """Wait for a condition of a pane, or a receipt."""
         return await self._signalling.wait(request, context)
+
+    async def ReadAgent(self, request: agents_pb2.ReadAgentRequest, context: Any) -> agents_pb2.ReadAgentResponse:
+        """Return the agent's status, what it asks, and its last complete result (signals.md §7.5)."""
+        limit = request.max_bytes or _DEFAULT_RESULT
+        if not 1 <= limit <= _MAX_RESULT:
+            raise ProwlError(Code.INVALID_ARGUMENT, f"max_bytes must be 1 to {_MAX_RESULT}.")
+        pane = self._targets.pane(request.pane)
+        watcher = self._roster.watcher(pane.id)
+        entry = watcher.entry if watcher is not None else None
+        if watcher is None or entry is None:
+            raise ProwlError(Code.AGENT_NOT_FOUND, "No agent is detected in the pane.")
+        if entry.agent not in READABLE:
+            names = " and ".join(sorted(agent.display_name for agent in READABLE))
+            raise ProwlError(Code.AGENT_UNSUPPORTED, f"Only {names} can be read, not {entry.agent.display_name}.")
+        if not pane.running:
+            raise ProwlError(Code.AGENT_READ_FAILED, "The pane ended before its screen could be read.")
+        response = agents_pb2.ReadAgentResponse(target=self._targets.target(pane.id), agent=encode.agent_entry(entry))
+        if entry.status is DisplayState.BLOCKED:
+            text = blocker_text(entry.agent, pane.screen.active_rows())
+            if text is None and watcher.detection is not None and watcher.detection.state is RawState.BLOCKED:
+                raise ProwlError(Code.BLOCKER_UNREADABLE, "The agent needs a person, but its question is not readable.")
+            if text is not None:
+                response.blocker = text
+        result = await asyncio.to_thread(read_result, entry.agent, entry.status, watcher.session, limit)
+        response.result.state = _RESULT_STATES[result.state]
+        if result.text is not None:
+            response.result.text = result.text
+        elif result.error is not None:
+            response.result.error_code, response.result.error_message = result.error
+        return response
 
     async def ExplainAgent(
         self, request: agents_pb2.ExplainAgentRequest, context: Any

@@ -17,6 +17,7 @@ from prowl_svc.decision import progress, schedule
 from prowl_svc.decision.coordinator import Binding, Coordinator, Observation, Provider
 from prowl_svc.decision.display import Attention, acknowledge, observe
 from prowl_svc.decision.display import busy as display_busy
+from prowl_svc.evidence.acquire import FileProvider
 from prowl_svc.evidence.program_status import RecordStore, summarize
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import ProgramSummary
@@ -30,6 +31,7 @@ from prowl_svc.screens.classify import classify
 from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import Facts
 from prowl_svc.terminal.screen import Screen
+from prowl_svc.watch.sessions import SessionLookup, SessionSource
 from prowl_svc.watch.viewers import Viewers
 
 __all__ = ["Environment", "WatchedPane", "Watcher"]
@@ -74,9 +76,10 @@ class Environment:
     clocks: Clocks
     prober: Prober
     records: Records
-    acquire: Callable[[str, Binding], Provider | None]
+    acquire: Callable[[str, Binding], FileProvider | None]
     watched: Callable[[Agent], bool]
     viewer_timeout: float = 15.0
+    sessions: SessionSource | None = None
 
 
 class Watcher:
@@ -95,7 +98,8 @@ class Watcher:
         self.config_root: str | None = None
         self.unsubmitted = False
         """Whether a local user typed something that was not submitted yet."""
-        self.session: SessionRef | None = None
+        self._sessions = SessionLookup(environment.sessions, self._session_changed)
+        self._files: FileProvider | None = None
         self.detection: Detection | None = None
         self.foreground: int | None = None
         self._attention = Attention()
@@ -182,6 +186,11 @@ class Watcher:
         return self._build() if self._attention.listed else None
 
     @property
+    def session(self) -> SessionRef | None:
+        """The session that is attributed to the agent, or None."""
+        return self._sessions.session
+
+    @property
     def attention(self) -> Attention:
         """What is published of the pane's agent."""
         return self._attention
@@ -242,6 +251,7 @@ class Watcher:
                 else:
                     await self._sleep(now)
         finally:
+            self._sessions.cancel()
             self._watch_process(None)
 
     async def _scan_guarded(self) -> None:
@@ -305,6 +315,13 @@ class Watcher:
         if decision is None or self.presence.agent is not agent:
             return
         self._publish(decision)
+        self._sessions.look(
+            agent,
+            process if self.presence.identified else None,
+            self.config_root,
+            self._files.noted if self._files is not None else None,
+            self._pane.screen.text,
+        )
         self._schedule = schedule.scanned(
             self._schedule,
             self._monotonic(),
@@ -331,7 +348,8 @@ class Watcher:
         self._memo = None
         self._content = None
         self.detection = None
-        self.session = None
+        self._sessions.forget()
+        self._files = None
         self._attention = Attention()
         self._watch_process(None)
         if self._entry is not None:
@@ -340,10 +358,15 @@ class Watcher:
         self._env.records.remove(self._pane.id)
         self._changed(self._pane.id)
 
+    def _session_changed(self) -> None:
+        # Acknowledgements that came while the lookup ran stay: the row is built from what holds now.
+        self._emit()
+
     # Evidence
 
     def _acquire(self, binding: Binding) -> Provider | None:
-        return self._env.acquire(self._pane.id, binding)
+        self._files = self._env.acquire(self._pane.id, binding)
+        return self._files
 
     def _program(self, binding: Binding) -> ProgramSummary | None:
         return summarize(self.programs, binding.agent, self._started(binding.generation))

@@ -1,0 +1,104 @@
+"""Looks up the session of a pane's agent, beside the scans and never more often than it can change anything."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prowl_svc.clocks import Clocks
+from prowl_svc.evidence.acquire import named_root
+from prowl_svc.evidence.host import Host
+from prowl_svc.evidence.session import SessionQuery
+from prowl_svc.evidence.session_cache import Retained, SessionResolver, retain
+from prowl_svc.model.agents import Agent
+from prowl_svc.model.observation import SessionRef
+from prowl_svc.model.process import Process
+
+__all__ = ["SessionLookup", "SessionSource"]
+
+_LOOK_EVERY = 1.0
+"""Seconds between two lookups of one pane; the resolver keeps its answers longer than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSource:
+    """What lookups of all panes share."""
+
+    resolver: SessionResolver
+    host: Host
+    clocks: Clocks
+
+
+class SessionLookup:
+    """One pane's session: ``session`` is what to show now."""
+
+    def __init__(self, source: SessionSource | None, changed: Callable[[], None]) -> None:
+        self._source = source
+        self._changed = changed
+        self._retained = Retained()
+        self._task: asyncio.Task[None] | None = None
+        self._looked = float("-inf")
+
+    @property
+    def session(self) -> SessionRef | None:
+        """The attributed session, or None."""
+        return self._retained.session
+
+    def look(
+        self,
+        agent: Agent,
+        process: Process | None,
+        root: str | None,
+        noted: str | None,
+        screen: Callable[[], str],
+    ) -> None:
+        """Begin a lookup unless one is under way or was just made; ``process`` is None in a probe gap."""
+        source = self._source
+        if source is None:
+            return
+        now = source.clocks.monotonic()
+        if process is None:
+            self._take(retain(self._retained, None, None))
+            return
+        if self._retained.pid != process.pid:
+            self._take(retain(self._retained, process.pid, None))
+            self._looked = float("-inf")
+            self.cancel()
+        if self._task is not None or now - self._looked < _LOOK_EVERY:
+            return
+        self._looked = now
+        environment = source.host.environment(process.pid)
+        query = SessionQuery(
+            agent=agent,
+            generation=process.generation,
+            pids=(process.pid,),
+            started=source.clocks.started_wall(process.start),
+            cwd=source.host.cwd(process.pid),
+            screen=screen(),
+            home=environment.get("HOME") or os.path.expanduser("~"),
+            root=named_root(agent, root, environment),
+            noted=noted,
+        )
+        self._task = asyncio.get_running_loop().create_task(self._resolve(source, query), name="session lookup")
+
+    def forget(self) -> None:
+        """The agent left."""
+        self.cancel()
+        self._retained = Retained()
+        self._looked = float("-inf")
+
+    def cancel(self) -> None:
+        """Discard a lookup that is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _resolve(self, source: SessionSource, query: SessionQuery) -> None:
+        resolution = await source.resolver.resolve(query, source.clocks.monotonic())
+        self._task = None
+        self._take(retain(self._retained, query.generation.pid, resolution))
+
+    def _take(self, after: Retained) -> None:
+        before, self._retained = self._retained, after
+        if before.session != after.session:
+            self._changed()
