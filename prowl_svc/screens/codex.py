@@ -17,7 +17,8 @@ __all__ = ["SCREEN", "composer_text"]
 _DOTS: Final = re.compile(r"[\u2800-\u28ff\s]*")
 _NO_DOTS: Final = dict.fromkeys(range(0x2800, 0x2900), " ")
 _SPACE: Final = frozenset(BLANKS)
-_FOOTER_HEADS: Final = frozenset("•◦0123456789")
+_DIGITS: Final = frozenset("0123456789")
+_FOOTER_HEADS: Final = _DIGITS | {"•", "◦"}
 _HINTS: Final = frozenset(
     (
         "Ask Codex to do anything",
@@ -108,7 +109,10 @@ def composer_row(frame: Frame) -> int:
 def choice_row(frame: Frame) -> range:
     """The last prompt row, which selects a numbered choice."""
     row = frame.fact(prompt_row)
-    return range(row, row + 1) if row >= 0 and is_numbered(_choice_text(frame.trimmed[row])) else range(0)
+    if row < 0:
+        return range(0)
+    text = _choice_text(frame.trimmed[row])
+    return range(row, row + 1) if text[:1] in _DIGITS and is_numbered(text) else range(0)
 
 
 def _choice_text(row: str) -> str:
@@ -165,7 +169,7 @@ def footers(frame: Frame) -> dict[int, str]:
     for row in rows[max(0, above - 3) : above] + rows[last:]:
         if heads[row] in _FOOTER_HEADS or dotted:
             text = _clear(frame, row)
-            if text[:1] in _FOOTER_HEADS:
+            if text[:1] in _FOOTER_HEADS and ("(" in text or " running" in text):
                 found[row] = text
     return found
 
@@ -181,10 +185,12 @@ def status_row(frame: Frame) -> range:
     composer = frame.fact(composer_row)
     if composer < 2 or frame.trimmed[composer - 1]:
         return range(0)
-    for row in frame.above(composer, 6):
-        if frame.heads[row] in "•◦":
-            return range(row, row + 1)
-        if not frame.indents[row]:
+    heads, indents, filled = frame.heads, frame.indents, frame.nonblank
+    place = bisect_left(filled, composer)
+    for row in filled[max(0, place - 6) : place][::-1]:
+        if heads[row] in "•◦":
+            return range(row, row + 1) if "(" in frame.trimmed[row] else range(0)
+        if not indents[row]:
             break
     return range(0)
 

@@ -113,10 +113,7 @@ class Frame:
 
     def hinted(self, hints: tuple[str, ...]) -> bool:
         """Tell whether one of the squeezed words stands in the foot."""
-        foot = self._foot
-        if foot is None:
-            foot = self.foot
-        return any(map(foot.__contains__, hints))
+        return any(map(self.foot.__contains__, hints))
 
     def row_of(self, position: int) -> int:
         """Return the number of the row that holds a position of ``text`` (or of ``lower``)."""

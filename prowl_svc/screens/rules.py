@@ -182,12 +182,14 @@ def _nowhere(frame: Frame) -> bool:
 class TitleRules:
     """What an agent's title proves: working or blocked, never idle (detection.md §2.17).
 
-    ``silent`` tells whether this screen may be that of a working agent although no rule says so.
+    ``silent`` tells whether this screen may be that of a working agent although no rule says so, ``doubted`` whether it
+    shows that the agent works although its title calls for a person.
     """
 
     working: Callable[[str], bool] = _never
     blocked: Callable[[str], bool] = _never
     silent: Callable[[Frame], bool] = _nowhere
+    doubted: Callable[[Frame], bool] = _nowhere
     style: Style | None = None
 
 
@@ -235,10 +237,18 @@ class AgentScreen:
         """Return what the frame and the title prove together (detection.md §2.17)."""
         seen = self.fallback
         missing = ~frame.glyphs
+        foot = ""
         fact = frame.fact
         for needs, hints, region, when, rule in self._table:
-            if needs & missing or (hints and not frame.hinted(hints)):
+            if needs & missing:
                 continue
+            if hints:  # spelled out: this loop is most of what a classification costs
+                foot = foot or frame.foot
+                for hint in hints:
+                    if hint in foot:
+                        break
+                else:
+                    continue
             span = fact(region)
             if span and when(frame, span):
                 seen = rule.answer(frame, span)
@@ -246,7 +256,7 @@ class AgentScreen:
         rules = self.title
         if rules is None or not title or seen.state is RawState.BLOCKED or seen.state is RawState.UNKNOWN:
             return seen
-        if rules.blocked(title):
+        if rules.blocked(title) and not rules.doubted(frame):
             return self.title_blocked
         if seen.state is RawState.IDLE and rules.working(title) and rules.silent(frame):
             return self.title_working
