@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    if argv and not argv[0].startswith("-") and argv[0] in (*plugins.COMMANDS, *_unknown(argv[0])):
+    if argv and (argv[0] in plugins.COMMANDS or _added(argv[0])):
         return _parse_plugin(argv[0], argv[1:])
     tail: list[str] | None = None
     if argv[:1] and argv[0] in ("run", "create") and "--" in argv:
@@ -108,9 +108,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     return args
 
 
-def _unknown(name: str) -> list[str]:
-    """Return ``name`` if another distribution adds a command of that name; asked only for names that are not ours."""
-    return [name] if name not in _MODULES and name in plugins.other_commands() else []
+def _added(name: str) -> bool:
+    """Tell whether another distribution adds a command of this name; asked only for names that are not ours."""
+    return not name.startswith("-") and name not in _MODULES and name in plugins.other_commands()
 
 
 def _parse_plugin(name: str, argv: list[str]) -> argparse.Namespace:

@@ -5,11 +5,10 @@ import json
 import sys
 from importlib.resources import files
 
-import jsonschema
 import pytest
 from prowl_cli.main import main
 
-from tests.cli.conftest import SCHEMA
+from tests.cli.conftest import validate
 from tests.cli.test_real_service import DIALOG
 
 IDLE = ["> ", ""]
@@ -33,7 +32,7 @@ def run(capsys):
         if "--json" not in argv or status == 64:
             return status, out, err
         envelope = json.loads(out)
-        jsonschema.validate(envelope, SCHEMA)
+        validate(envelope)
         assert (0 if envelope["ok"] else 1) == status
         return envelope.get("data") or envelope["error"]
 

@@ -10,7 +10,7 @@ import pytest
 from prowl.v1 import common_pb2, profiles_pb2, server_pb2
 from prowl_cli.main import build_parser, main
 
-from tests.cli.conftest import SCHEMA
+from tests.cli.conftest import validate
 
 LONG = "x" * 257
 
@@ -98,7 +98,7 @@ def test_without_a_service_nothing_is_started_when_told_so(capsys, tmp_path):
     status = main(["list", "--json", "--no-start", "--socket", str(tmp_path / "none")])
 
     envelope = json.loads(capsys.readouterr().out)
-    jsonschema.validate(envelope, SCHEMA)
+    validate(envelope)
     assert (1, "APP_NOT_RUNNING") == (status, envelope["error"]["code"])
 
 
@@ -153,7 +153,7 @@ def test_doctor_is_well_without_a_service(capsys, tmp_path, monkeypatch):
     status = main(["doctor", "--json"])
 
     envelope = json.loads(capsys.readouterr().out)
-    jsonschema.validate(envelope, SCHEMA)
+    validate(envelope)
     assert (0, 0) == (status, envelope["data"]["faults"])
 
 
@@ -167,7 +167,7 @@ def test_doctor_finds_a_broken_configuration(capsys, tmp_path, monkeypatch):
     assert "PROWL_CLOSE_GRACE" in capsys.readouterr().out
     assert 1 == main(["doctor", "--json"])
     envelope = json.loads(capsys.readouterr().out)
-    jsonschema.validate(envelope, SCHEMA)
+    validate(envelope)
     assert "UNHEALTHY" == envelope["error"]["code"]
 
 
