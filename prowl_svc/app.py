@@ -112,9 +112,10 @@ class Service:
         )
         self.host = Host(
             self.roster,
+            self.records,
             table,
             self.clocks,
-            environ={**environ, "PROWL_SOCKET": str(config.socket)},
+            environ=_pane_environment(environ) | {"PROWL_SOCKET": str(config.socket)},
             hostname=socket.gethostname(),
             scrollback=config.scrollback_rows,
             close_grace=config.close_grace,
@@ -206,6 +207,11 @@ class Service:
     def _counts(self) -> tuple[int, int]:
         panes = [slot.pane.id for slot in self.host.registry]
         return len(panes), sum(self.hub.subscriber_count(pane) for pane in panes)
+
+
+def _pane_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what panes inherit: nothing of how this service itself was started, and no token of a pane around it."""
+    return {name: value for name, value in environ.items() if not name.startswith("PROWL_")}
 
 
 async def serve(config: Config, environ: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from prowl.v1 import common_pb2, panes_pb2
 
 from prowl_svc.clocks import Clocks
+from prowl_svc.model.agents import Agent
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.panes.hosted import HostedPane
 from prowl_svc.panes.tap import Attachment, Lost
@@ -15,10 +16,11 @@ from prowl_svc.rpc.agents import AgentServicer
 from prowl_svc.rpc.callers import Callers
 from prowl_svc.rpc.encode import timestamp
 from prowl_svc.rpc.reading import read_pane
+from prowl_svc.rpc.signalling import signal_kind
 from prowl_svc.rpc.targets import Targets
-from prowl_svc.signals.limits import check_text
+from prowl_svc.signals.limits import check_launch_events, check_text
 from prowl_svc.terminal.keys import normal_key
-from prowl_svc.watch.host import Creation, Host, PaneSlot
+from prowl_svc.watch.host import Creation, Host, Launch, PaneSlot
 
 __all__ = ["PaneServicer"]
 
@@ -76,8 +78,6 @@ class PaneServicer:
             raise ProwlError(Code.EMPTY_INPUT, "The program's name is empty.")
         if request.cwd and not os.path.isabs(request.cwd):
             raise ProwlError(Code.PATH_NOT_ALLOWED, f"The folder must be an absolute path, not {request.cwd[:200]!r}.")
-        if request.HasField("launch_binding"):
-            raise ProwlError(Code.NOT_IMPLEMENTED, "launch_binding is not available in this version of the service.")
         columns, rows = (request.size.columns, request.size.rows) if request.HasField("size") else (120, 40)
         _check_size(columns, rows)
         slot = self._host.create(
@@ -90,6 +90,7 @@ class PaneServicer:
                 group=request.group,
                 title=request.title,
                 initial_input=request.initial_input if request.HasField("initial_input") else None,
+                launch=_launch(request.launch_binding) if request.HasField("launch_binding") else None,
             )
         )
         resource = "pane" if len(slot.group.slots) > 1 else "tab"
@@ -296,6 +297,19 @@ class PaneServicer:
         slot = self._targets.explicit(request.pane)
         self._host.registry.focus(slot)
         return panes_pb2.FocusPaneResponse(target=self._targets.describe(slot))
+
+
+def _launch(binding: panes_pb2.LaunchBinding) -> Launch:
+    try:
+        agent = Agent(binding.runtime)
+    except ValueError:
+        raise ProwlError(Code.INVALID_ARGUMENT, f"There is no runtime {binding.runtime[:64]!r}.") from None
+    events = {name: signal_kind(kind) for name, kind in binding.declared_events.items()}
+    check_launch_events(events)
+    root = binding.config_root if binding.HasField("config_root") else None
+    if root is not None and not os.path.isabs(root):
+        raise ProwlError(Code.PATH_NOT_ALLOWED, "The config root must be an absolute path.")
+    return Launch(agent.value, events, root)
 
 
 def _check_size(columns: int, rows: int) -> None:

@@ -28,7 +28,7 @@ from prowl_svc.signals.waits import (
 )
 from prowl_svc.watch.host import Host
 
-__all__ = ["Signalling", "observation_message"]
+__all__ = ["Signalling", "observation_message", "signal_kind"]
 
 _KINDS = {
     common_pb2.SIGNAL_KIND_TURN_ENDED: SignalKind.TURN_ENDED,
@@ -78,6 +78,14 @@ def observation_message(found: Observation) -> agents_pb2.WaitObservation:
     )
 
 
+def signal_kind(value: "common_pb2.SignalKind.ValueType") -> SignalKind:
+    """Return the kind of an enum value; raises INVALID_ARGUMENT for one that names no event."""
+    kind = _KINDS.get(value)
+    if kind is None:
+        raise ProwlError(Code.INVALID_ARGUMENT, "kind must name one of the five events")
+    return kind
+
+
 class Signalling:
     """Records signals of identified callers and answers waits."""
 
@@ -100,9 +108,7 @@ class Signalling:
 
     async def signal(self, request: agents_pb2.SignalRequest, context: Any) -> agents_pb2.SignalResponse:
         """Record a signal for the pane that the caller runs in (signals.md §2, §5.2)."""
-        kind = _KINDS.get(request.kind)
-        if kind is None:
-            raise ProwlError(Code.INVALID_ARGUMENT, "kind must name one of the five events")
+        kind = signal_kind(request.kind)
         attribution = self._callers.attribution(context)
         if request.HasField("launch_token"):
             return self._hook(request, kind, attribution)

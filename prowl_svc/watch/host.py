@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prowl_svc.clocks import Clocks
+from prowl_svc.identity.tokens import mint_token, resolve_directory
 from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.model.observation import SignalKind
 from prowl_svc.model.process import Generation
 from prowl_svc.model.terminal import PromptMark, SideEvent, WorkingDirectory
 from prowl_svc.panes.facts import Worktree, WorktreeCache, directory_of_report, working_directory
@@ -21,15 +23,18 @@ from prowl_svc.panes.reader import ReadScheduler
 from prowl_svc.panes.registry import Change, Registry, Slot
 from prowl_svc.panes.spawn import child_environment, spawn
 from prowl_svc.probe.table import ProcessTable
+from prowl_svc.signals.records import Records
+from prowl_svc.signals.surface import HookRecord
 from prowl_svc.terminal.factory import new_screen
 from prowl_svc.watch.inputarea import leaves_draft
 from prowl_svc.watch.roster import Roster
 from prowl_svc.watch.watcher import Watcher
 
-__all__ = ["Creation", "Host", "PaneSlot"]
+__all__ = ["Creation", "Host", "Launch", "PaneSlot"]
 
 ENDED_LIMIT = 256
 _FACTS_LIFETIME = 1.0
+_TOKEN = "PROWL_AGENT_HOOK_TOKEN"
 
 log = logging.getLogger("prowl.panes")
 
@@ -48,6 +53,16 @@ class Creation:
     group: str = ""
     title: str = ""
     initial_input: str | None = None
+    launch: "Launch | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a launched runtime may report by native hooks: its raw value, its events, its own config root."""
+
+    runtime: str
+    events: Mapping[str, SignalKind]
+    config_root: str | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +80,7 @@ class Host:
     def __init__(
         self,
         roster: Roster,
+        records: Records,
         table: ProcessTable,
         clocks: Clocks,
         *,
@@ -76,6 +92,7 @@ class Host:
     ) -> None:
         self.roster = roster
         self.registry: Registry[HostedPane] = Registry(self.worktree)
+        self._records = records
         self._table = table
         self._clocks = clocks
         self._environ = environ
@@ -100,9 +117,16 @@ class Host:
         group = self.registry.resolve_group(wanted.group) if wanted.group else None
         pane_id = str(uuid.uuid4())
         argv = list(wanted.argv) or _login_shell()
-        env = child_environment(self._environ, wanted.env, pane_id)
+        cwd = wanted.cwd or str(Path.home())
+        own = dict(wanted.env)
+        hook = None
+        if wanted.launch is not None:
+            # The environment is the only way that the token takes: argv, logs and answers never hold it.
+            hook = _hook_record(wanted.launch, cwd)
+            own[_TOKEN] = hook.token
+        env = child_environment(self._environ, own, pane_id)
         columns, rows = _clamp(wanted.columns), _clamp(wanted.rows)
-        child = spawn(argv, cwd=wanted.cwd or str(Path.home()), env=env, columns=columns, rows=rows)
+        child = spawn(argv, cwd=cwd, env=env, columns=columns, rows=rows)
         screen = new_screen(columns, rows, scrollback=self._scrollback, answer_status_query=self._answer_status_query)
         pane = HostedPane(pane_id, child, screen, self._scheduler)
         process = self._table.process(child.pid)
@@ -110,6 +134,10 @@ class Host:
         if root is not None:
             self._roots[root] = pane_id
         watcher = self.roster.add(pane)
+        if wanted.launch is not None:
+            # Nothing of the program is heard before this: it runs on the same turn of the loop.
+            self._records.begin_launch(pane_id, hook)
+            watcher.config_root = wanted.launch.config_root
         pane.on_output = lambda events, revision: self._output(pane_id, watcher, events)
         pane.on_exit = lambda status: self._exited(pane_id, root, status)
         command = os.path.basename(argv[0]).lstrip("-")
@@ -230,6 +258,13 @@ class Host:
                 told(slot.pane.id)
 
         self.registry.watch(changed)
+
+
+def _hook_record(launch: Launch, cwd: str) -> HookRecord:
+    directory = resolve_directory(cwd)
+    if directory is None:
+        raise ProwlError(Code.CREATE_FAILED, f"There is no folder {cwd}.")
+    return HookRecord(token=mint_token(), runtime=launch.runtime, cwd=directory, table=dict(launch.events))
 
 
 def _clamp(size: int) -> int:

@@ -194,3 +194,47 @@ async def test_a_wait_for_idle_takes_two_seconds_of_the_detectors_word(
     with pytest.raises(grpc.aio.AioRpcError) as failure:
         await agents.Wait(agents_pb2.WaitRequest(condition=wait, timeout_seconds=1))
     assert (failure.value.code(), reason(failure.value)) == (grpc.StatusCode.DEADLINE_EXCEEDED, "WAIT_TIMEOUT")
+
+
+HOOK = """
+import os, sys, grpc
+from prowl.v1 import agents_pb2, agents_pb2_grpc
+channel = grpc.insecure_channel("unix:" + os.environ["PROWL_SOCKET"], options=[("grpc.default_authority", "localhost")])
+signal = agents_pb2_grpc.AgentServiceStub(channel).Signal
+good = dict(kind=3, launch_token=os.environ["PROWL_AGENT_HOOK_TOKEN"], runtime="claude", native_event="SessionStart",
+            cwd=os.getcwd(), session_id="s1")
+for number, change in enumerate(({}, {"launch_token": "another"}, {"runtime": "codex"}, {"cwd": "/"},
+                                 {"native_event": "Stop", "kind": 1}, *({} for _ in range(8)))):
+    try:
+        answer = signal(agents_pb2.SignalRequest(**(good | change)), timeout=20)
+        print(number, answer.signal.source, flush=True)
+    except grpc.RpcError as error:
+        print(number, "refused", error.details(), flush=True)
+print("the end", flush=True)
+sys.stdin.readline()
+"""
+
+
+async def test_a_launch_parks_what_its_hooks_report_before_the_agent_is_seen(
+    service: Service, create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """Eight early payloads are kept and the ninth is refused; no payload verifies anything before an agent is there."""
+    binding = panes_pb2.LaunchBinding(
+        runtime="claude", declared_events={"SessionStart": common_pb2.SIGNAL_KIND_SESSION_START}
+    )
+    pane = await create(sys.executable, "-c", HOOK, env={"PYTHONPATH": PATHS}, launch_binding=binding)
+    text = await text_with(panes, pane, "the end")
+    lines = text.splitlines()[:13]
+    refused = [index for index, line in enumerate(lines) if "refused" in line]
+    accepted = [index for index, line in enumerate(lines) if "hook_claude" in line]
+    record = service.records.read(pane)
+    assert record is not None
+    assert record.hook is not None
+    assert len(record.hook.parked) == 8
+    assert len(accepted) == 8
+    assert len(refused) == 5
+    assert record.channels == {}
+    assert {line.partition("refused ")[2] for line in lines if "refused" in line} == {
+        "Managed agent hook signal rejected."
+    }
+    assert record.hook.token not in text
