@@ -180,7 +180,9 @@ QWEN = Recipe(
     dialogs=(Dialog("trust", r"Trust folder"),),
     asking=r"[●›❯] 1\.|Allow execution|Apply this change",
     ask_write=r"Apply this change",
+    ask_agent=r"Do you want to proceed",
     question=r"Which colour",
+    tool_step='bash python3 -c "import time; time.sleep(6)"',
 )
 
 

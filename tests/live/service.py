@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from prowl.v1 import common_pb2, panes_pb2
+from prowl.v1 import agents_pb2, common_pb2, panes_pb2
 from prowl_client.aio import AsyncClient
 from prowl_client.errors import ProwlError
 from prowl_client.events import Gap
@@ -127,6 +127,21 @@ class ServicePane:
             async with asyncio.timeout(seconds), self._changed:
                 await self._changed.wait_for(lambda: self.status in wanted)
         return self.status
+
+    async def reasoned(self, reason: str, seconds: float = 10.0) -> None:
+        """Wait until a reason decides; an AssertionError tells the one that did instead."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds), self._changed:
+                await self._changed.wait_for(lambda: self._reason() == reason)
+        assert reason == self._reason()
+
+    def _reason(self) -> str:
+        return self.entry.detection_reason if self.entry else ""
+
+    async def process(self) -> int:
+        """Return the pid of the process that was found to be the agent."""
+        explained = await self._service.client.explain_agent(agents_pb2.ExplainAgentRequest(pane=self.ident))
+        return explained.candidates[0].pid
 
     async def view(self, viewed: bool) -> None:
         """Report that a person looks at the pane, or no longer does."""

@@ -118,7 +118,7 @@ class Session:
         await self.draft(text)
         await self.pane.press("enter")
 
-    async def working(self, verb: str, seconds: float = 20.0) -> None:
+    async def working(self, verb: str, seconds: float = 60.0) -> None:
         """Wait until the mock carries out a step of this verb; raises NotSeen."""
 
         def carrying_out(server: MockServer) -> bool:

@@ -5,75 +5,18 @@ what the service said at each with what was true. ``pytest -m live -k codex`` ru
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.live.agents import RECIPES, Recipe, recipe
-from tests.live.install import RegistryUnreachable, install
-from tests.live.packages import package
-from tests.live.sandbox import sandbox
-from tests.live.service import Service, ServicePane
-from tests.live.session import Session
-from tests.mock_models.server import MockServer, Phase
+from tests.live.agents import RECIPES
+from tests.live.walk import RESTING, Walk, walking
+from tests.mock_models.server import Phase
 
 pytestmark = pytest.mark.live
 
 LONG = 64  # seconds: longer than any clock that counts seconds only
-RESTING = ("idle", "done")
 _LONG_TURNS = ("claude", "codex")
-
-
-@dataclass
-class Walk:
-    """One agent's way through the points: what was true and what the service said."""
-
-    session: Session
-    pane: ServicePane
-    expected: dict[str, str] = field(default_factory=dict)
-    actual: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def recipe(self) -> Recipe:
-        return self.session.recipe
-
-    async def point(self, name: str, *states: str, seconds: float = 12.0) -> None:
-        """Note what the service says once it says one of ``states``, or at the end of ``seconds``."""
-        said = await self.pane.until(*states, seconds=seconds)
-        self.expected[name] = states[0]
-        self.actual[name] = states[0] if said in states else f"{said} by {self._reason()}"
-
-    async def steady(self, name: str, state: str, until: Awaitable[object]) -> None:
-        """Note whether the service said nothing but ``state`` until something else ended."""
-        first = len(self.pane.statuses) - 1
-        await until
-        self.expected[name] = state
-        self.actual[name] = ", ".join(dict.fromkeys(self.pane.statuses[first:]))
-
-    def _reason(self) -> str:
-        return self.pane.entry.detection_reason if self.pane.entry else "nothing"
-
-
-@asynccontextmanager
-async def walking(agent: str) -> AsyncIterator[Walk]:
-    """Put an agent into a pane of a private service; everything is ended and removed afterwards."""
-    how = recipe(agent)
-    try:
-        installed = await asyncio.to_thread(install, package(agent))
-    except RegistryUnreachable as error:
-        pytest.skip(f"{agent} cannot be installed, the package registry is out of reach: {error}"[:200])
-    async with MockServer() as mock, Service() as service:
-        with sandbox(mock.url) as place:
-            mock.project = place.project
-            how.configure(place)
-            environment = {**place.environment(installed.path), **how.environment(place)}
-            pane = await service.open([installed.command, *how.arguments], environment, place.project, 120, 40)
-            try:
-                yield Walk(Session(pane, mock, how), pane)
-            finally:
-                await pane.close()
 
 
 async def start(walk: Walk) -> None:

@@ -1,0 +1,73 @@
+"""What decides when an agent says of itself what it does: pushed status, native files, and the screen behind them."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from tests.live.walk import RESTING, Walk, walking
+from tests.mock_models.server import Phase
+
+pytestmark = pytest.mark.live
+
+
+async def _at_work(walk: Walk, seconds: int = 40) -> None:
+    await walk.session.start()
+    await walk.session.say(f"Go on [[slow {seconds}]]")
+    await walk.session.working("slow")
+    assert "working" == await walk.pane.until("working")
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "pi"])
+async def test_pushed_status_decides_where_the_agent_has_it(agent: str) -> None:
+    """An agent that reports its status by OSC 7501 is believed before its screen."""
+    async with walking(agent) as walk:
+        await _at_work(walk, 4)
+        await walk.pane.reasoned("osc.working")
+        await walk.session.quiet()
+        assert "done" == await walk.pane.until("done")
+        assert walk.reason.startswith("osc.")
+
+
+async def test_claude_without_titles_falls_back_to_its_registry() -> None:
+    """Claude that was told to leave the terminal's title alone reports nothing, and its session file decides."""
+    async with walking("claude", {"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"}) as walk:
+        await _at_work(walk, 4)
+        await walk.pane.reasoned("native.working")
+        await walk.session.quiet()
+        assert "done" == await walk.pane.until("done")
+        assert walk.reason.startswith("native.")
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+async def test_an_agent_killed_in_mid_turn_is_let_go(agent: str) -> None:
+    """After SIGKILL nothing of the agent is left that says Working: the pane has no agent."""
+    async with walking(agent) as walk:
+        await _at_work(walk)
+        os.kill(await walk.pane.process(), signal.SIGKILL)
+        assert "none" == await walk.pane.until("none", seconds=20)
+
+
+async def test_a_background_shell_keeps_claude_working_after_its_turn() -> None:
+    """The turn is over and a command that it left running is not: that is work."""
+    async with walking("claude") as walk:
+        await walk.session.start()
+        await walk.session.say("Leave it running [[bg sleep 14; touch made.txt]]")
+        await walk.session.asked()
+        await walk.session.press(*walk.recipe.approve)
+        await walk.session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 10)
+        await walk.session.until("shell still running|1 shell")
+        assert "working" == await walk.pane.until("working")
+        assert await walk.pane.until(*RESTING, seconds=30) in RESTING
+
+
+async def test_a_background_agent_keeps_claude_working_after_its_turn() -> None:
+    """The parent's turn is over while its sub-agent still streams: that is work."""
+    async with walking("claude") as walk:
+        await walk.session.start()
+        await walk.session.say("Delegate [[agentbg 12]]")
+        await walk.session.working("slow")
+        await walk.steady("sub-agent at work", "working", asyncio.sleep(9))
+        assert walk.expected == walk.actual
+        assert await walk.pane.until(*RESTING, seconds=20) in RESTING
