@@ -27,6 +27,8 @@ ENTER_PAUSE = 0.03
 LAST_OUTPUT = 0.1
 """Seconds to wait for the last output of a program that ended while something else holds its terminal open."""
 LAST_OUTPUT_AT_MOST = 2.0
+LAST_WORDS = 0.1
+"""Seconds after the hang-up during which output is still read."""
 KILL_WAIT = 1.0
 """Seconds that a killed program may take to vanish before the pane ends without it."""
 
@@ -217,14 +219,20 @@ class HostedPane:
         if self.running:
             groups = self._groups()
             self._signal(groups, signal.SIGHUP, signal.SIGCONT)
-            try:
-                await asyncio.wait_for(self._ended.wait(), grace)
-            except TimeoutError:
-                self._signal(groups | self._groups(), signal.SIGKILL)
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._ended.wait(), KILL_WAIT)
+            # Last words are still read; then the terminal goes away, for those that must see that to believe it.
+            if not await self._ends_within(min(grace, LAST_WORDS)):
+                groups |= self._groups()
+                self._hang_up()
+                if not await self._ends_within(grace - LAST_WORDS):
+                    self._signal({group for group in groups if self._owns(group)}, signal.SIGKILL)
+                    await self._ends_within(KILL_WAIT)
             self._finish()
         return await self.wait()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), max(0.0, seconds))
+        return not self.running
 
     def _groups(self) -> set[int]:
         """The process groups to signal: the first process's and the one in the foreground."""
@@ -273,19 +281,25 @@ class HostedPane:
         if self._status is not None:
             self._finish()
 
-    def _finish(self) -> None:
-        if not self.running:
+    def _hang_up(self) -> None:
+        """Let the terminal go: nothing is read or written any more."""
+        if self._master is None:
             return
-        self.exit_status = self._status if self._status is not None else UNKNOWN_STATUS
         if self._sync:
             self._sync[0].cancel()
             self._sync = None
         self.screen.flush()
         self._source.stop()
         self._writer.close()
-        if self._master is not None:
-            os.close(self._master)
-            self._master = None
+        os.close(self._master)
+        self._master = None
+        self._output_ended = True
+
+    def _finish(self) -> None:
+        if not self.running:
+            return
+        self._hang_up()
+        self.exit_status = self._status if self._status is not None else UNKNOWN_STATUS
         self._tap.end()
         self._ended.set()
         self.on_exit(self.exit_status)

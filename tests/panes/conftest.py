@@ -11,7 +11,9 @@ from prowl_svc.model.terminal import SideEvent
 from prowl_svc.panes.hosted import HostedPane
 from prowl_svc.panes.reader import ReadScheduler
 from prowl_svc.panes.spawn import child_environment, spawn
+from prowl_svc.terminal.factory import COMPILED, new_screen
 from prowl_svc.terminal.pyte_screen import PyteScreen
+from prowl_svc.terminal.screen import Screen
 
 LIMIT = 20.0
 
@@ -19,8 +21,10 @@ LIMIT = 20.0
 class Lab:
     """Starts programs in panes and waits for what they show."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, make: Callable[..., Screen]) -> None:
         self.folder = folder
+        self.make = make
+        self.events: dict[str, list[SideEvent]] = {}
         self.scheduler = ReadScheduler(asyncio.get_running_loop())
         self.panes: list[HostedPane] = []
         self._changed = asyncio.Event()
@@ -36,7 +40,7 @@ class Lab:
             columns=columns,
             rows=rows,
         )
-        pane = HostedPane(f"pane-{number}", child, PyteScreen(columns, rows), self.scheduler)
+        pane = HostedPane(f"pane-{number}", child, self.make(columns, rows), self.scheduler)
         pane.on_output = lambda events, revision: self.happened(pane, events)
         pane.on_exit = lambda status: self.happened(pane, ())
         self.panes.append(pane)
@@ -51,13 +55,6 @@ class Lab:
         self.events.setdefault(pane.id, []).extend(events)
         self._changed.set()
 
-    @property
-    def events(self) -> dict[str, list[SideEvent]]:
-        """Side-channel events by pane."""
-        if not hasattr(self, "_events"):
-            self._events: dict[str, list[SideEvent]] = {}
-        return self._events
-
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until the condition holds, looking after every output and end."""
         async with asyncio.timeout(LIMIT):
@@ -70,9 +67,11 @@ class Lab:
         await self.until(lambda: text in pane.screen.text())
 
 
-@pytest.fixture
-async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
-    lab = Lab(tmp_path)
+@pytest.fixture(params=["pyte", "compiled"])
+async def lab(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Lab]:
+    if request.param == "compiled" and not COMPILED:
+        pytest.skip("the compiled engine is not built")
+    lab = Lab(tmp_path, new_screen if request.param == "compiled" else PyteScreen)
     yield lab
     for pane in lab.panes:
         await pane.close(0)

@@ -113,3 +113,31 @@ async def test_interrupt_reaches_the_foreground(lab: Lab) -> None:
     pane.send_key("ctrl-c")
     assert 3 == await pane.wait()
     assert "caught" in pane.screen.text()
+
+
+async def test_start_without_setsid(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where posix_spawn cannot make sessions, the program still gets its own session and controlling terminal."""
+
+    def refuse(*_: object, **__: object) -> int:
+        raise NotImplementedError
+
+    monkeypatch.setattr(os, "posix_spawn", refuse)
+    code = (
+        "import os;t=os.open('/dev/tty',os.O_RDWR);"
+        "print(os.getsid(0)==os.getpid()==os.tcgetpgrp(t),os.get_terminal_size().columns,os.getcwd()==os.environ['PWD'])"
+    )
+    pane = lab.python(code, columns=90)
+    assert 0 == await pane.wait()
+    assert "True 90 True" == pane.screen.active_rows()[0]
+
+
+async def test_exit_without_pidfd(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the kernel has no process descriptors, the end of a program is still told, with its status."""
+
+    def refuse(*_: object) -> int:
+        raise OSError
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    pane = lab.start("sh", "-c", "echo bye; exit 5")
+    assert 5 == await pane.wait()
+    assert "bye" == pane.screen.active_rows()[0]
