@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.cases import CaseError, NotBuiltError, Outcome, judged, part, read_json
+from tests.conformance.cases import CaseError, Outcome, judged, part, read_json
 from tests.conformance.parts import machine
 
 
@@ -123,11 +123,48 @@ def _existing(path: Path) -> str:
     return str(path)
 
 
-def _later(name: str) -> Callable[[dict[str, Any], Path], str | None]:
-    def refuse(case: dict[str, Any], folder: Path) -> str | None:
-        raise NotBuiltError(name)
+def _paths(case: dict[str, Any], folder: Path) -> str | None:
+    named = part("prowl_svc.evidence.session_paths").session_id
+    agents = part("prowl_svc.model.agents").Agent
+    for row in case["table"]:
+        found = named(agents.from_name(row["agent"]), row["path"])
+        if found is None or found[0] != row["id"].split(" ")[0]:
+            return f"{case['id']}: {row['path']} gives {found}"
+    for name, path in case.get("rejected", ()):
+        if named(agents.from_name(name), path) is not None:
+            return f"{case['id']}: {path} is not rejected"
+    return None
 
-    return refuse
+
+def _encoders(case: dict[str, Any], folder: Path) -> str | None:
+    encode = part("prowl_svc.evidence.session_paths").encode_cwd
+    agents = part("prowl_svc.model.agents").Agent
+    for row in case["table"]:
+        for name in row["agents"]:
+            cwd = row["cwd"].replace("<home>", "/home/me")
+            seen = encode(agents.from_name(name.split(" ")[0]), cwd, "/home/me")
+            if seen != row["dir"]:
+                return f"{case['id']}: {name} makes {seen} of {cwd}"
+    return None
+
+
+def _retention(case: dict[str, Any], folder: Path) -> str | None:
+    cache = part("prowl_svc.evidence.session_cache")
+    observation = part("prowl_svc.model.observation")
+    old, new = (
+        observation.SessionRef(name, None, observation.SessionConfidence.EXACT, "open_file") for name in ("old", "new")
+    )
+    for row in case["table"]:
+        before = cache.Retained(old, 7, 1)
+        pid = {None: None, "same": 7, "other": 8}[row.get("identified_pid", "same")]
+        resolution = cache.Resolution(new if row.get("resolved") else None, row.get("fresh", True))
+        after = cache.retain(before, pid, resolution)
+        expected = {"new": (new, 0), "keep": (old, 1), "drop": (None, 0)}.get(row["result"].split(",")[0], (old, 2))
+        if (after.session, after.streak) != expected:
+            return f"{case['id']}: {row} gives {after}"
+        if expected == (old, 2) and cache.retain(after, pid, resolution).session is not None:
+            return f"{case['id']}: {row} is not dropped the third time"
+    return None
 
 
 KINDS: dict[str, Callable[[dict[str, Any], Path], str | None]] = {
@@ -136,8 +173,8 @@ KINDS: dict[str, Callable[[dict[str, Any], Path], str | None]] = {
     "claude.sample": _claude_sample,
     "machine.sequence": _sequence,
     "pane.seen": _seen,
-    "pane.session": _later("prowl_svc.evidence.sessions"),
+    "pane.session": _retention,
     "osc9": _progress,
-    "session.path": _later("prowl_svc.evidence.sessions"),
-    "session.encoder": _later("prowl_svc.evidence.sessions"),
+    "session.path": _paths,
+    "session.encoder": _encoders,
 }
