@@ -234,6 +234,46 @@ cdef inline const uint8_t *csi_bytes(Term *term, const uint8_t *here, const uint
     return here
 
 
+cdef inline const uint8_t *csi_at_once(Term *term, const uint8_t *here, const uint8_t *end, const uint8_t *start,
+                                       uint64_t base) noexcept nogil:
+    """Carry out a control sequence that is all there and ordinary; NULL when csi_bytes must look at it."""
+    cdef uint32_t accumulator = 0
+    cdef int32_t count = 0
+    cdef bint have = False
+    cdef uint8_t byte
+    if here < end and here[0] == c'?':
+        term.marker = c'?'
+        here += 1
+    while here < end:
+        byte = here[0]
+        here += 1
+        if c'0' <= byte <= c'9':
+            accumulator = accumulator * 10 + (byte - c'0')
+            if accumulator > 65535:
+                accumulator = 65535
+            have = True
+        elif byte == c';':
+            if count == MAX_PARAMS - 1:
+                break
+            term.parameter[count] = accumulator
+            count += 1
+            accumulator = 0
+            have = False
+        elif 0x40 <= byte <= 0x7E:
+            if have:
+                term.parameter[count] = accumulator
+                count += 1
+            term.parameters = count
+            term.state = GROUND
+            term.consumed = base + <uint64_t>(here - start)
+            csi_dispatch(term, byte)
+            return here
+        else:
+            break
+    term.marker = 0
+    return NULL
+
+
 cdef inline const uint8_t *escape_byte(Term *term, const uint8_t *here) noexcept nogil:
     cdef uint8_t byte = here[0]
     if byte == 0x1B:
@@ -328,6 +368,7 @@ cdef inline void feed_bytes(Term *term, const uint8_t *text, size_t length) noex
     """Take bytes in any split."""
     cdef const uint8_t *here = text
     cdef const uint8_t *end = text + length
+    cdef const uint8_t *ahead
     cdef uint64_t base = term.consumed
     cdef uint8_t byte
     term.bells = 0
@@ -345,8 +386,13 @@ cdef inline void feed_bytes(Term *term, const uint8_t *text, size_t length) noex
                 here += 1
                 begin_sequence(term)
                 if here < end and here[0] == c'[':
-                    term.state = CSI_ENTRY
-                    here = csi_bytes(term, here + 1, end, text, base)
+                    here += 1
+                    ahead = csi_at_once(term, here, end, text, base)
+                    if ahead != NULL:
+                        here = ahead
+                    else:
+                        term.state = CSI_ENTRY
+                        here = csi_bytes(term, here, end, text, base)
             else:
                 here += 1
                 term.consumed = base + <uint64_t>(here - text)

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from prowl_svc._fast.engine import Engine, EventKind, Query
 from prowl_svc.model.terminal import Bell, CursorPosition, ModeChange, Reset, SideEvent, StatusQuery, Title
 from prowl_svc.terminal.answers import apc_answer, csi_answer, dcs_answer, osc_answer
-from prowl_svc.terminal.osc import NotificationChunks, decode_osc
+from prowl_svc.terminal.osc import MAX_TITLE, NotificationChunks, clean_text, decode_osc
 
 __all__ = ["EngineScreen"]
 
 _OSC = EventKind.OSC
+_TITLE = (b"0;", b"2;")
 _MAX_ANSWERS = 1 << 16
 _MAX_TITLES = 10
 _TERMINATORS = (b"\x07", b"\x1b\\")
@@ -84,13 +85,15 @@ class EngineScreen(Engine):
             self._answers += data
 
     def _osc(self, payload: bytes, terminator: bytes, offset: int, events: list[SideEvent]) -> None:
+        if payload[:2] in _TITLE:  # a spinner in the title comes many times a second
+            self._title = clean_text(payload[2:])[:MAX_TITLE]
+            events.append(Title(offset, self._title))
+            return
         event = decode_osc(payload, terminator, offset, self._chunks)
         if event is None:
             self._answer(osc_answer(payload, terminator))
             return
-        if isinstance(event, Title):
-            self._title = event.text
-        elif isinstance(event, StatusQuery) and self._answer_status_query:
+        if isinstance(event, StatusQuery) and self._answer_status_query:
             self._answer(b"\x1b]7501;?" + event.terminator)
         events.append(event)
 
