@@ -1,0 +1,182 @@
+"""Gemini CLI's screens: the older boxed interface (detection.md §2.5) and what 0.61 shows."""
+
+import re
+from typing import Final
+
+from prowl_svc._fast.rows_glyphs import Glyph, Kind
+from prowl_svc.model.agents import Agent
+from prowl_svc.model.state import RawState, Style
+from prowl_svc.screens.frame import Frame
+from prowl_svc.screens.regions import asks_to_confirm, boxes, final_box, inner, last_rows, run_above, selected_choice
+from prowl_svc.screens.rules import AgentScreen, Rule, TitleRules, holds, says, text
+
+__all__ = ["SCREEN"]
+
+_PROMPTS: Final = frozenset(">!*")
+_OVER: Final = frozenset("✦✕ℹ⚠")
+_BACKGROUND: Final = re.compile(r"(?:^| )[1-9][0-9]* background process(?:es)?(?:$| |\()")
+_TAIL: Final = last_rows(24)
+
+# -- where things are --------------------------------------------------------------------------------------------------
+
+
+def composer(frame: Frame) -> range:
+    """The composer: half-block rows, or rules, around a prompt; nothing of the transcript under it."""
+    kinds, heads = frame.kinds, frame.heads
+    bottom = kinds.rfind(Kind.RULE)
+    top = kinds.rfind(Kind.RULE, 0, bottom) if bottom > 0 else -1
+    if top < 0 or heads[top + 1] not in _PROMPTS or heads[top] + heads[bottom] not in ("▄▀", "──"):
+        return range(0)
+    # A message of the user's looks the same, but an answer or a box follows it.
+    for row in range(bottom + 1, frame.end):
+        if kinds[row] in "tu" or heads[row] in _OVER:
+            return range(0)
+    return range(top, bottom + 1)
+
+
+def _is_composer(frame: Frame, box: range) -> bool:
+    """Tell whether a box is the older composer: its first row is a prompt, and it offers no choices."""
+    if len(box) < 3 or frame.kinds[box.start] != Kind.TOP:
+        return False
+    rows = [inner(row) for row in frame.trimmed[box.start + 1 : box.stop - 1]]
+    return rows[0][:1] in _PROMPTS and not any(row[:1] == "●" for row in rows)
+
+
+def boxed(frame: Frame) -> range:
+    """The older composer: the lowest box, with a prompt in it."""
+    box = next(boxes(frame), range(0))
+    return box if box and _is_composer(frame, box) else range(0)
+
+
+def dialog(frame: Frame) -> range:
+    """A dialog: the box that ends a screen without composer."""
+    box = final_box(frame)
+    return range(0) if not box or frame.fact(composer) or _is_composer(frame, box) else box
+
+
+def _by_the_user(frame: Frame, box: range) -> bool:
+    """Tell whether a slash command of the user's stands right over a box."""
+    for row in frame.above(box.start, 2):
+        if frame.kinds[row] != Kind.RULE:
+            return frame.trimmed[row].startswith("> /")
+    return False
+
+
+def asked(frame: Frame) -> range:
+    """A dialog that Gemini put up."""
+    box = frame.fact(dialog)
+    return range(0) if not box or _by_the_user(frame, box) else box
+
+
+def opened(frame: Frame) -> range:
+    """A dialog that the user opened with a slash command, or that closes with Esc."""
+    box = frame.fact(dialog)
+    return box if box and (_by_the_user(frame, box) or "esctoclose" in frame.said(box)) else range(0)
+
+
+def older(frame: Frame) -> range:
+    """A dialog, or the last 24 non-blank rows of a screen without the newer composer."""
+    if frame.fact(composer) or frame.fact(opened):
+        return range(0)
+    return frame.fact(dialog) or frame.fact(_TAIL)
+
+
+def status(frame: Frame) -> range:
+    """The status over the newer composer: the row led by a spinner over the mode's rule, and what it wrapped to."""
+    box = frame.fact(composer)
+    if not box:
+        return range(0)
+    rows = run_above(frame, box.start)
+    first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
+    return range(first, rows.stop) if first >= 0 else range(0)
+
+
+def mode(frame: Frame) -> range:
+    """The rows directly over the newer composer."""
+    box = frame.fact(composer)
+    return run_above(frame, box.start) if box else range(0)
+
+
+# -- what they say -----------------------------------------------------------------------------------------------------
+
+
+def confirms(frame: Frame, span: range) -> bool:
+    """It has the confirmation vocabulary"""
+    return asks_to_confirm(frame.lowered(span))
+
+
+def is_dialog(frame: Frame, span: range) -> bool:
+    """It selects a choice, or says how to answer"""
+    said = frame.said(span)
+    if "esctoclose" in said:
+        return False
+    if any(selected_choice(inner(row), "●") for row in frame.trimmed[span.start : span.stop]):
+        return True
+    return "entertosubmit" in said or "(useentertoselect" in said
+
+
+def runs_processes(frame: Frame, span: range) -> bool:
+    """It counts background processes"""
+    if "ackground" not in frame.joined(span):
+        return False
+    return _BACKGROUND.search(" ".join(frame.lowered(span).split("\n"))) is not None
+
+
+def spins(frame: Frame, span: range) -> Style | None:
+    """Braille where a row is led by it."""
+    return Style.BRAILLE if frame.kinds.find(Kind.BRAILLE, span.start, span.stop) >= 0 else None
+
+
+def _has_no_composer(frame: Frame) -> bool:
+    return not frame.fact(composer) and not frame.fact(boxed)
+
+
+def _runs_a_command(frame: Frame) -> bool:
+    return bool(frame.fact(status))
+
+
+SCREEN: Final = AgentScreen(
+    agent=Agent.GEMINI,
+    tail=0,
+    question=asked,
+    rules=(
+        Rule("gemini.confirmationWait", RawState.BLOCKED, older, says("waiting for user confirmation")),
+        Rule("gemini.confirmationWait", RawState.BLOCKED, status, says("waiting for user confirmation")),
+        Rule(
+            "gemini.dialogRow",
+            RawState.BLOCKED,
+            older,
+            text("│ Apply this change", "│ Allow execution", "│ Do you want to proceed"),
+            needs=Glyph.BOX,
+        ),
+        Rule("gemini.trust", RawState.BLOCKED, asked, says("do you trust"), needs=Glyph.BOX),
+        Rule(
+            "gemini.signIn",
+            RawState.BLOCKED,
+            asked,
+            says("how would you like to authenticate", "enter gemini api key", "waiting for auth", "waiting for verification"),
+            needs=Glyph.BOX,
+        ),
+        Rule(
+            "gemini.question",
+            RawState.BLOCKED,
+            asked,
+            says("enter to select", "enter to submit") & says("esc to cancel"),
+            needs=Glyph.BOX,
+        ),
+        Rule("gemini.dialog", RawState.BLOCKED, asked, is_dialog, needs=Glyph.BOX),
+        Rule("gemini.confirmation", RawState.BLOCKED, older, confirms),
+        Rule("gemini.cancelHint", RawState.WORKING, status, says("esc to cancel"), style=Style.BRAILLE),
+        Rule("gemini.cancelHint", RawState.WORKING, older, says("esc to cancel"), style=spins),
+        Rule("gemini.backgroundWork", RawState.WORKING, mode, runs_processes),
+        Rule("gemini.idleComposer", RawState.IDLE, composer, holds),
+        Rule("gemini.boxedComposer", RawState.IDLE, boxed, holds, needs=Glyph.BOX),
+        Rule("gemini.menu", RawState.IDLE, opened, holds, needs=Glyph.BOX),
+    ),
+    title=TitleRules(
+        working=lambda title: title[:1] in ("✦", "⏲"),
+        blocked=lambda title: title[:1] == "✋",
+        doubted=_runs_a_command,
+        silent=_has_no_composer,
+    ),
+)
