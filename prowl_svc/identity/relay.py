@@ -18,14 +18,13 @@ class Pipe:
     ``scratch`` is shared by the pipes of one thread: bytes that leave at once need no buffer of their own.
     """
 
-    __slots__ = ("_ended", "_held", "_scratch", "_source", "_target", "done")
+    __slots__ = ("_held", "_scratch", "_source", "_target", "done")
 
     def __init__(self, source: socket.socket, target: socket.socket, scratch: memoryview) -> None:
         self._source = source
         self._target = target
         self._scratch = scratch
         self._held = b""
-        self._ended = False
         self.done = False
 
     @property
@@ -36,7 +35,7 @@ class Pipe:
     @property
     def wants_input(self) -> bool:
         """Whether the source should be watched for more."""
-        return not (self._held or self._ended or self.done)
+        return not (self._held or self.done)
 
     def pump(self, before_passing: Callable[[], None] | None = None) -> None:
         """Pass on what the source has, a bounded amount; ``before_passing`` is called after each read."""
@@ -50,8 +49,8 @@ class Pipe:
             except OSError:  # a reset is an end
                 count = 0
             if count == 0:
-                self._ended = True
-                self._pass_end()
+                self.done = True
+                _shutdown(self._target, socket.SHUT_WR)
                 return
             if before_passing is not None:
                 before_passing()
@@ -64,8 +63,6 @@ class Pipe:
         if self._held and not self.done:
             held, self._held = self._held, b""
             self._send(memoryview(held))
-            if self._ended and not self._held:
-                self._pass_end()
 
     def _send(self, data: memoryview) -> None:
         try:
@@ -77,11 +74,6 @@ class Pipe:
             return
         if sent < len(data):
             self._held = bytes(data[sent:])
-
-    def _pass_end(self) -> None:
-        if not self.done:
-            self.done = True
-            _shutdown(self._target, socket.SHUT_WR)
 
     def _abandon(self) -> None:
         """The target is gone: let the source's writer feel it."""

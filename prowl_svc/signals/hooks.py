@@ -84,7 +84,7 @@ def _check_origin(hook: HookRecord | None, payload: HookPayload) -> Refusal | No
 
 def _check_session(hook: HookRecord, payload: HookPayload) -> Refusal | None:
     starts = payload.kind is SignalKind.SESSION_START
-    if payload.session_id in hook.retired and not (hook.announcing and starts):
+    if payload.session_id in hook.retired and not starts:
         return Refusal.RETIRED_SESSION
     if payload.session_id == hook.superseded and not starts:
         return Refusal.DETECTOR_SUPERSEDED

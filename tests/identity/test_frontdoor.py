@@ -243,16 +243,68 @@ def test_backpressure_is_passed_on(tmp_path: Path) -> None:
         connection.close()
 
 
+def fill(connection: socket.socket) -> int:
+    """Write until nothing more is taken for a while; return how many bytes were."""
+    connection.setblocking(False)
+    sent = looks = 0
+
+    def full() -> bool:
+        nonlocal sent, looks
+        looks += 1
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                sent += connection.send(b"x" * CHUNK)
+                looks = 0
+        return looks > 3
+
+    settle(until=full)
+    return sent
+
+
+def test_what_is_held_when_the_sender_leaves_is_delivered(tmp_path: Path) -> None:
+    """A slow reader gets everything that was sent before the sender closed, and then the end."""
+    with entrance(tmp_path) as place:
+        client = place.connect()
+        connection, _ = place.accept()
+        sent = fill(connection)
+        connection.close()
+        assert sent == len(client.makefile("rb").read())
+        client.close()
+        settle(until=lambda: not place.door.callers)
+
+
+def test_client_that_stops_reading_for_good_is_felt_by_the_server(tmp_path: Path) -> None:
+    """A client that shuts its reading side down breaks the server's writes, though it may still write itself."""
+    with entrance(tmp_path) as place:
+        client = place.connect()
+        connection, _ = place.accept()
+        client.shutdown(socket.SHUT_RD)
+
+        def broken() -> bool:
+            try:
+                connection.send(b"x")
+            except BlockingIOError:
+                return False
+            except OSError:
+                return True
+            return False
+
+        connection.setblocking(False)
+        settle(until=broken)
+        connection.setblocking(True)
+        client.sendall(b"still here")
+        assert b"still here" == connection.recv(64)
+        client.close()
+        connection.close()
+
+
 def test_reader_that_is_killed_frees_the_server(tmp_path: Path) -> None:
     """A client killed while a backlog waits for it ends the server's side and leaves nothing behind."""
     before = descriptors()
     with entrance(tmp_path) as place:
         child = spawn(CONNECT + "sys.stdin.read()", place.public)
         connection, _ = place.accept()
-        connection.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                connection.send(b"x" * CHUNK)
+        fill(connection)
         child.kill()
         child.communicate()
 

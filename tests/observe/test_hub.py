@@ -159,6 +159,18 @@ async def test_events_are_encoded_once_and_shared() -> None:
     assert 1 == len({id(batch) for batch in batches})
 
 
+async def test_joins_of_a_late_observer_begin_with_its_own_snapshot() -> None:
+    """An observer that came later never gets another's join, even where their positions agree."""
+    hub = Hub(encode)
+    early = hub.subscribe("p", snapshot())
+    await anext(early)
+    hub.publish("p", Removed(1))
+    late = hub.subscribe("p", snapshot(1))
+    hub.publish("p", Removed(2))
+    assert b"Removed:1;Removed:2;" == await anext(early)
+    assert b"Snapshot:1;Removed:2;" == await anext(late)
+
+
 async def test_event_without_observers_is_not_encoded() -> None:
     """A pane nobody observes costs no encoding."""
 

@@ -140,6 +140,16 @@ def test_completion_picks_the_pending_then_the_latest() -> None:
     assert Code.DISPATCH_ALREADY_COMPLETED is code_of(lambda: desk.store.complete(PANE, OK, "first"))
 
 
+def test_pending_record_wins_over_one_issued_later() -> None:
+    """A record that was issued first and bound last is the pane's pending one and is completed."""
+    desk = Desk()
+    early = desk.store.issue().id
+    desk.given()
+    desk.store.complete(PANE, OK, "later one")
+    desk.store.bind(early, DispatchBinding(PANE, "e1"))
+    assert early == desk.store.complete(PANE, OK, "done").record.id
+
+
 def test_pane_that_never_held_a_dispatch() -> None:
     """There is nothing to complete in a pane that never held a dispatch."""
     assert Code.DISPATCH_NOT_FOUND is code_of(lambda: Desk().store.complete(PANE, OK, "x"))

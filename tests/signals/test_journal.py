@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -228,11 +229,13 @@ def test_journal_is_private(tmp_path: Path) -> None:
 
 
 class Failing(Journal):
-    """A journal whose disk is full for a while."""
+    """A journal whose disk is full for a while, and whose writes wait for the gate."""
 
     full = True
+    gate = threading.Event()
 
     def _write(self, changes: dict[str, str | None]) -> None:
+        self.gate.wait(20)
         if self.full:
             raise sqlite3.OperationalError("database or disk is full")
         super()._write(changes)
@@ -244,12 +247,12 @@ async def test_failed_write_is_told_and_tried_again(tmp_path: Path) -> None:
     store = dispatches(keeper)
     issued = store.issue().id
     store.bind(issued, DispatchBinding("pane", "e1"))
+    store.complete("pane", DispatchOutcome.SUCCEEDED, "done")
+    keeper.gate.set()
     with pytest.raises(ProwlError) as error:
         await store.saved()
     assert Code.DISPATCH_FAILED is error.value.code
-    store.complete("pane", DispatchOutcome.SUCCEEDED, "done")
     keeper.full = False
-    assert store.complete("pane", DispatchOutcome.SUCCEEDED, "done").replayed
     await store.saved()
     keeper.close()
     with journal(tmp_path) as again:
