@@ -171,7 +171,7 @@ def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) 
                 setsigdef=_DEFAULT_SIGNALS,
             )
         except NotImplementedError:  # macOS builds of Python without POSIX_SPAWN_SETSID
-            pid = _start_by_shell(command, env, name)
+            pid = _start_by_shell(command, env, name, slave)
     except BaseException:
         os.close(master)
         raise
@@ -180,10 +180,9 @@ def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) 
     return Child(pid, master)
 
 
-def _start_by_shell(command: list[str], env: Mapping[str, str], name: str) -> int:
-    """Start without posix_spawn's setsid: a shell in the new session opens the terminal itself."""
+def _start_by_shell(command: list[str], env: Mapping[str, str], name: str, slave: int) -> int:
+    """Start without posix_spawn's setsid: a shell in the new session opens the terminal itself, to control it."""
     opening = ["/bin/sh", "-c", 'exec <>"$0" >&0 2>&0 && exec "$@"', name, *command]
-    null = subprocess.DEVNULL
-    process = subprocess.Popen(opening, env=env, start_new_session=True, stdin=null, stdout=null, stderr=null)
+    process = subprocess.Popen(opening, env=env, start_new_session=True, stdin=slave, stdout=slave, stderr=slave)
     process.returncode = 0  # the caller reaps the pid
     return process.pid
