@@ -42,7 +42,7 @@ def turn(number: int) -> bytes:
 def main() -> None:
     size = int(float(sys.argv[1] if len(sys.argv) > 1 else 2) * (1 << 20))
     data, number = b"", 0
-    while len(data) < size:
+    while len(data) + len(turn(number)) <= size:
         data += turn(number)
         number += 1
     with tempfile.TemporaryDirectory() as folder:

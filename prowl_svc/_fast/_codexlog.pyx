@@ -238,10 +238,11 @@ def lifecycle(bytes data not None):
     cdef record r
     cdef text string
     cdef list lines = []
-    try:
-        whole.decode("utf-8")
-    except UnicodeDecodeError:
-        return lines, "json"
+    if not whole.isascii():
+        try:
+            whole.decode("utf-8")
+        except UnicodeDecodeError:
+            return lines, "json"
     while p < end:
         stop = <bytes_p>memchr(p, 0x0A, end - p)
         if stop == NULL:

@@ -159,7 +159,8 @@ def _retention(case: dict[str, Any], folder: Path) -> str | None:
         pid = {None: None, "same": 7, "other": 8}[row.get("identified_pid", "same")]
         resolution = cache.Resolution(new if row.get("resolved") else None, row.get("fresh", True))
         after = cache.retain(before, pid, resolution)
-        expected = {"new": (new, 0), "keep": (old, 1), "drop": (None, 0)}.get(row["result"].split(",")[0], (old, 2))
+        word = row["result"].replace(";", ",").split(",")[0]
+        expected = {"new": (new, 0), "keep": (old, 1), "drop": (None, 0), "streak+1": (old, 2)}.get(word)
         if (after.session, after.streak) != expected:
             return f"{case['id']}: {row} gives {after}"
         if expected == (old, 2) and cache.retain(after, pid, resolution).session is not None:
