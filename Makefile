@@ -34,7 +34,10 @@ conformance: setup
 	$(BIN)/python -m tests.conformance $(DATA)
 
 bench: setup
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python -m benchmarks.bench_terminal $(ARGS)
+	$(BIN)/python -m benchmarks.bench_screens $(ARGS)
+	$(BIN)/python -m benchmarks.bench_proctable $(ARGS)
+	$(BIN)/python -m benchmarks.bench_codex_logs
 
 lint: setup
 	$(BIN)/ruff check .
@@ -57,21 +60,22 @@ lock:
 	build/lock/bin/python -m pip uninstall --quiet --yes prowl
 	{ echo '# Exact versions of everything that development uses; regenerate with: make lock'; build/lock/bin/python -m pip freeze --all --exclude pip; } > requirements-dev.lock
 
-# Records the real agent CLIs into new captures and casts.
+# Records a real agent CLI into new captures: make record ARGS='--agent codex'.
 record: setup
-	$(BIN)/python -m tests.recorder $(ARGS)
+	$(BIN)/python -m tests.recorder record $(ARGS)
 
-# Compares what the installed agent CLIs draw with the recordings.
+# Classifies all captures and says what is not read as it was.
 drift: setup
-	$(BIN)/python -m tests.recorder --drift $(ARGS)
+	$(BIN)/python -m tests.recorder drift $(ARGS)
 
-# Builds the compiled parts with checks and sanitizers, and runs their tests.
+# Builds the compiled parts with sanitizers in a copy, and runs their tests there; needs gcc.
 sanitize: setup
-	PROWL_DEBUG=1 $(BIN)/python -m tests.sanitize $(ARGS)
+	$(BIN)/python -m benchmarks.sanitize $(ARGS)
 
-# Feeds random and mutated bytes to every decoder for a bounded time.
+# Feeds random and mutated bytes to the terminal, and mutated screens to every classifier.
 fuzz: setup
-	$(BIN)/python -m tests.fuzz $(ARGS)
+	$(BIN)/python -m benchmarks.fuzz_terminal $(ARGS)
+	$(BIN)/python -m benchmarks.fuzz_screens
 
 clean:
 	rm -rf build dist *.egg-info prowl_svc/_fast/*.c prowl_svc/_fast/*.so $(STAMP)

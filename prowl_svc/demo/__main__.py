@@ -24,7 +24,7 @@ from prowl_client import address
 from prowl_client.errors import ProwlError
 from prowl_client.sync import Client
 
-from prowl_svc.tools.cast import open_cast
+from prowl_svc.terminal.cast import read_cast
 
 __all__ = ["main"]
 
@@ -99,14 +99,15 @@ def _play(client: Client, folder: Path, speed: float, stack: contextlib.ExitStac
     player = stack.enter_context(as_file(files("prowl_svc.demo") / "player.py"))
     panes: dict[str, str] = {}
     for name in AGENTS:
-        cast = open_cast(stack.enter_context(as_file(files("prowl_svc.demo") / f"{name}.cast")))
-        seconds = max(seconds, max(event.at for event in cast.events()) / speed)
+        recording = stack.enter_context(as_file(files("prowl_svc.demo") / f"{name}.cast"))
+        cast = read_cast(recording)
+        seconds = max(seconds, cast.duration / speed)
         # The kernel names a process after the file that was executed, so a link makes the player an agent.
         link = folder / name
         link.symlink_to(Path(sys.executable).resolve())
         made = client.create_pane(
             panes_pb2.CreatePaneRequest(
-                argv=[str(link), "-I", "-S", str(player), str(cast.path), str(speed)],
+                argv=[str(link), "-I", "-S", str(player), str(recording), str(speed)],
                 cwd=os.getcwd(),
                 size=common_pb2.Size(columns=cast.columns, rows=cast.rows),
                 title=f"a recorded {name} session",

@@ -11,8 +11,7 @@ from typing import Any
 
 from prowl_svc.model.agents import Agent
 from prowl_svc.screens.classify import classify, explain
-from prowl_svc.tools.cast import open_cast
-from prowl_svc.tools.outcome import Outcome, ToolError
+from prowl_svc.tools.outcome import Outcome, ToolError, load_cast
 from prowl_svc.tools.replay import replay
 
 __all__ = ["COMMAND", "Detect"]
@@ -185,13 +184,11 @@ def _explained(agent: Agent, rows: list[str], title: str) -> tuple[dict[str, Any
 
 
 def _replayed(path: Path, agent: Agent | None, explained: bool) -> Outcome:
-    cast = open_cast(path)
+    cast = load_cast(path)
     agent = agent or _agent_of(path)
     changes: list[dict[str, Any]] = []
     lines = [f"{'TIME':>9}  {'REV':>4}  {'STATE':<8}  {'SCREEN':<8}  REASON"]
-    end = 0.0
     for change in replay(agent, cast):
-        end = change.at
         item: dict[str, Any] = {
             "at": round(change.at, 3),
             "status": change.status.value,
@@ -218,7 +215,7 @@ def _replayed(path: Path, agent: Agent | None, explained: bool) -> Outcome:
         "agent": agent.value,
         "columns": cast.columns,
         "rows": cast.rows,
-        "duration": round(end, 3),
+        "duration": round(cast.duration, 3),
         "changes": changes,
     }
     return Outcome(data, "\n".join(lines))

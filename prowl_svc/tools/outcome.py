@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Outcome", "ToolError"]
+from prowl_svc.terminal.cast import Cast, CastError, read_cast
+
+__all__ = ["Outcome", "ToolError", "load_cast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,12 @@ class ToolError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def load_cast(path: Path) -> Cast:
+    """Read a recording; raises ToolError with the reason when it cannot be."""
+    try:
+        return read_cast(path)
+    except (CastError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ToolError("INVALID_ARGUMENT", f"{path} is not a recording that can be read: {why}") from None

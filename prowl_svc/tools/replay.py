@@ -10,11 +10,11 @@ from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import Interaction, ScreenFact, Tick
 from prowl_svc.model.state import Decision, Detection, DisplayState, RawState
 from prowl_svc.screens.classify import classify
+from prowl_svc.terminal.cast import Cast
 from prowl_svc.terminal.factory import new_screen
 from prowl_svc.terminal.screen import Screen
-from prowl_svc.tools.cast import Cast, Event
 
-__all__ = ["Change", "Moment", "encode", "replay", "watch"]
+__all__ = ["Change", "Moment", "replay", "watch"]
 
 _SETTLE = 0.006  # a frame is looked at when nothing followed it for so long,
 _SETTLE_AT_MOST = 0.04  # or at the latest after this
@@ -45,11 +45,6 @@ class Change:
     marker: str | None
 
 
-def encode(event: Event) -> bytes:
-    """Return the bytes of an output event."""
-    return event.data.encode("utf-8", "surrogateescape")
-
-
 def watch(cast: Cast) -> Iterator[Moment]:
     """Yield every settled frame of the recording, and one more at its end.
 
@@ -60,24 +55,24 @@ def watch(cast: Cast) -> Iterator[Moment]:
     last = 0.0
     interacted = False
     marker: str | None = None
-    for event in cast.events():
-        if began is not None and (event.at - last > _SETTLE or event.at - began > _SETTLE_AT_MOST):
-            if screen.synchronizing and event.at - last > _SYNCHRONIZED_AT_MOST:
+    for event in cast.events:
+        if began is not None and (event.time - last > _SETTLE or event.time - began > _SETTLE_AT_MOST):
+            if screen.synchronizing and event.time - last > _SYNCHRONIZED_AT_MOST:
                 screen.flush()
             yield Moment(last, screen, interacted, marker)
             began, interacted = None, False
         match event.kind:
             case "o":
-                screen.feed(encode(event))
+                screen.feed(event.raw)
                 screen.take_answers()
-                began = event.at if began is None else began
-                last = event.at
+                began = event.time if began is None else began
+                last = event.time
             case "i":
                 interacted = True
-            case "r" if (size := event.size()) is not None:
-                screen.resize(*size)
-                began = event.at if began is None else began
-                last = event.at
+            case "r":
+                screen.resize(*event.size)
+                began = event.time if began is None else began
+                last = event.time
             case "m":
                 marker = event.data
             case _:
