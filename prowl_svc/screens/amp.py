@@ -1,4 +1,4 @@
-"""Amp's screens: the interface with a status row under the composer, and the newer one with it in the border (§2.12)."""
+"""Amp's screens: a status row under the composer, or, in the newer interface, in its border (detection.md §2.12)."""
 
 import re
 from typing import Final
@@ -135,8 +135,11 @@ def approves(frame: Frame, span: range) -> bool:
 
 def chooses(frame: Frame, span: range) -> bool:
     """A row points at an answer with ‣, or the box is headed as an approval"""
-    rows = frame.trimmed[span.start : span.stop]
-    return rows[0].startswith(_TITLES) or any(row.startswith("│ ‣ ") for row in rows)
+    if frame.trimmed[span.start].startswith(_TITLES):
+        return True
+    if not frame.glyphs & Glyph.TRIANGLE:
+        return False
+    return any(row.startswith("│ ‣ ") for row in frame.trimmed[span.start : span.stop])
 
 
 def dismisses(frame: Frame, span: range) -> bool:

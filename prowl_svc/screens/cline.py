@@ -60,12 +60,12 @@ def bullet(frame: Frame) -> range:
 def dialog(frame: Frame) -> range:
     """What Cline asks over the row of the modes: from its heading at the left edge, with no bullet below."""
     end = frame.fact(modes)
-    for row in range(end - 1, -1, -1):
-        if frame.indents[row] > 1 or not frame.trimmed[row]:
+    for number in range(end - 1, -1, -1):
+        if frame.indents[number] > 1 or not frame.trimmed[number]:
             continue
-        if frame.heads[row] == "C" and frame.trimmed[row].startswith(("Cline needs ", "Cline is asking ")):
-            return range(row, end)
-        if frame.heads[row] in _BULLETS and frame.trimmed[row][1:2] == " ":
+        if frame.heads[number] == "C" and frame.trimmed[number].startswith(("Cline needs ", "Cline is asking ")):
+            return range(number, end)
+        if frame.heads[number] in _BULLETS and frame.trimmed[number][1:2] == " ":
             break
     return range(0)
 
@@ -133,7 +133,7 @@ def asks_by_mode(frame: Frame, span: range) -> bool:
 
 
 def takes_choice(row: str) -> bool:
-    """it takes a number of a range, or an answer"""
+    """It takes a number of a range, or an answer"""
     return " or type)" in row and _CHOICE.search(row) is not None
 
 

@@ -49,7 +49,7 @@ def permits(frame: Frame, span: range) -> bool:
 
 
 def is_hexagon(row: str) -> bool:
-    """it is led by a hexagon and holds “ing”"""
+    """It is led by a hexagon and holds “ing”"""
     return row[0] in "⬡⬢" and "ing" in row.lower()
 
 

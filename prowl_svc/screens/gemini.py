@@ -7,7 +7,7 @@ from prowl_svc._fast.rows_glyphs import Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import asks_to_confirm, boxes, final_box, inner, last_rows, run_above, selected_choice
+from prowl_svc.screens.regions import asks_to_confirm, boxes, final_box, inner, last_rows, run_above
 from prowl_svc.screens.rules import AgentScreen, Rule, TitleRules, holds, says, text
 
 __all__ = ["SCREEN"]
@@ -15,6 +15,7 @@ __all__ = ["SCREEN"]
 _PROMPTS: Final = frozenset(">!*")
 _OVER: Final = frozenset("✦✕ℹ⚠")
 _BACKGROUND: Final = re.compile(r"(?:^| )[1-9][0-9]* background process(?:es)?(?:$| |\()")
+_CHOICE: Final = re.compile(r"^[│ ]*● *[0-9]+\. ", re.MULTILINE)
 _TAIL: Final = last_rows(24)
 
 # -- where things are --------------------------------------------------------------------------------------------------
@@ -36,10 +37,9 @@ def composer(frame: Frame) -> range:
 
 def _is_composer(frame: Frame, box: range) -> bool:
     """Tell whether a box is the older composer: its first row is a prompt, and it offers no choices."""
-    if len(box) < 3 or frame.kinds[box.start] != Kind.TOP:
+    if len(box) < 3 or frame.kinds[box.start] != Kind.TOP or inner(frame.trimmed[box.start + 1])[:1] not in _PROMPTS:
         return False
-    rows = [inner(row) for row in frame.trimmed[box.start + 1 : box.stop - 1]]
-    return rows[0][:1] in _PROMPTS and not any(row[:1] == "●" for row in rows)
+    return not any("● " in row for row in frame.trimmed[box.start : box.stop])
 
 
 def boxed(frame: Frame) -> range:
@@ -110,7 +110,7 @@ def is_dialog(frame: Frame, span: range) -> bool:
     said = frame.said(span)
     if "esctoclose" in said:
         return False
-    if any(selected_choice(inner(row), "●") for row in frame.trimmed[span.start : span.stop]):
+    if "●" in said and _CHOICE.search(frame.joined(span)):
         return True
     return "entertosubmit" in said or "(useentertoselect" in said
 
@@ -154,7 +154,12 @@ SCREEN: Final = AgentScreen(
             "gemini.signIn",
             RawState.BLOCKED,
             asked,
-            says("how would you like to authenticate", "enter gemini api key", "waiting for auth", "waiting for verification"),
+            says(
+                "how would you like to authenticate",
+                "enter gemini api key",
+                "waiting for auth",
+                "waiting for verification",
+            ),
             needs=Glyph.BOX,
         ),
         Rule(

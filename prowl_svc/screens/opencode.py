@@ -8,7 +8,7 @@ from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
 from prowl_svc.screens.regions import interrupts, last_rows, screen
-from prowl_svc.screens.rules import AgentScreen, Rule, holds, says, text
+from prowl_svc.screens.rules import AgentScreen, Rule, holds, text
 
 __all__ = ["SCREEN"]
 
