@@ -27,6 +27,13 @@ def refresh(record: SurfaceRecord, facts: Facts, new_epoch: NewEpoch) -> Step:
     The events are parked hook payloads that became acceptable because their launch process is known now.
     """
     hook, generation = record.hook, facts.generation
+    if (
+        not record.awaiting_first
+        and record.generation == generation
+        and record.detector_session == facts.session
+        and facts.session in (None, record.session)
+    ):
+        return Step(record)  # every read comes through here, and most find nothing new
     if hook is not None and record.generation is not None and generation is None:
         return Step(record)
     record = replace(record, detector_session=facts.session)
