@@ -105,6 +105,7 @@ class PaneServicer:
             raise ProwlError(Code.INVALID_ARGUMENT, "The first message of an attachment must be open.")
         slot = self._targets.slot(first.open.pane)
         pane = slot.pane
+        before = pane.screen.columns, pane.screen.rows
         if first.open.HasField("size"):
             _check_size(first.open.size.columns, first.open.size.rows)
             pane.resize(first.open.size.columns, first.open.size.rows)
@@ -113,6 +114,10 @@ class PaneServicer:
         self._view(pane, viewer, first.open.focused)
         attachment = pane.attach()
         reader = asyncio.ensure_future(self._take_input(requests, pane, viewer, first.open.read_only, attachment))
+        repaint = None
+        if before == (pane.screen.columns, pane.screen.rows):
+            # The redraw has no colours, and without a change of size the program would not paint by itself.
+            repaint = asyncio.ensure_future(pane.repaint())
         try:
             yield panes_pb2.AttachPaneResponse(attached=self._targets.describe(slot))
             async for item in attachment:
@@ -127,6 +132,8 @@ class PaneServicer:
                 yield panes_pb2.AttachPaneResponse(exited=pane.exit_status)
         finally:
             reader.cancel()
+            if repaint is not None:
+                await repaint
             attachment.close()
             self._leave(pane, viewer)
 
@@ -138,6 +145,7 @@ class PaneServicer:
         read_only: bool,
         attachment: Attachment,
     ) -> None:
+        taken: asyncio.Future[None] | None = None
         try:
             async for request in requests:
                 match request.WhichOneof("message"):
@@ -145,9 +153,11 @@ class PaneServicer:
                         if len(request.input) > _MAX_INPUT:
                             raise ProwlError(Code.INVALID_ARGUMENT, f"Input may have {_MAX_INPUT} bytes a message.")
                         if not read_only:
+                            if taken is not None:
+                                await taken  # back-pressure: one message waits for the program, sizes do not
                             pane.write(request.input)
                             self._host.interacted(pane.id, request.input)
-                            await pane.drained()  # back-pressure: the program reads before the client may send more
+                            taken = asyncio.ensure_future(pane.drained())
                     case "resize":
                         _check_size(request.resize.columns, request.resize.rows)
                         pane.resize(request.resize.columns, request.resize.rows)
@@ -156,6 +166,8 @@ class PaneServicer:
                     case _:
                         raise ProwlError(Code.INVALID_ARGUMENT, "After open come input, resize and focused only.")
         finally:
+            if taken is not None:
+                taken.cancel()
             attachment.close()
 
     def _view(self, pane: HostedPane, viewer: str, viewed: bool, *, lasting: bool = True) -> int | None:

@@ -106,6 +106,7 @@ class Host:
         self._roots: dict[Generation, str] = {}
         self._ended: OrderedDict[str, int] = OrderedDict()
         self._marks: dict[str, dict[Callable[[PromptMark], None], None]] = {}
+        self._typing: set[asyncio.Task[None]] = set()
         self._closing = False
 
     # Life
@@ -144,9 +145,16 @@ class Host:
         slot = self.registry.add(pane, command=command, group=group, title=wanted.title)
         watcher.wake()
         if wanted.initial_input:
-            pane.write((wanted.initial_input + "\r").encode("utf-8", "replace"))
+            task = asyncio.get_running_loop().create_task(self._type(pane, wanted.initial_input))
+            self._typing.add(task)
+            task.add_done_callback(self._typing.discard)
         log.info("pane created", extra={"fields": {"pane": pane_id, "handle": slot.handle, "pid": child.pid}})
         return slot
+
+    async def _type(self, pane: HostedPane, text: str) -> None:
+        with contextlib.suppress(ProwlError):  # the program ended before it read: its status says so
+            await pane.submit_text(text)
+        self.interacted(pane.id, b"\r")
 
     async def close(self, slot: PaneSlot) -> None:
         """End a pane's programs and forget it; returns when it is gone."""

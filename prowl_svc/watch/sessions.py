@@ -94,8 +94,10 @@ class SessionLookup:
             self._task = None
 
     async def _resolve(self, source: SessionSource, query: SessionQuery) -> None:
-        resolution = await source.resolver.resolve(query, source.clocks.monotonic())
-        self._task = None
+        try:
+            resolution = await source.resolver.resolve(query, source.clocks.monotonic())
+        finally:
+            self._task = None
         self._take(retain(self._retained, query.generation.pid, resolution))
 
     def _take(self, after: Retained) -> None:

@@ -17,7 +17,6 @@ from prowl_svc.decision import progress, schedule
 from prowl_svc.decision.coordinator import Binding, Coordinator, Observation, Provider
 from prowl_svc.decision.display import Attention, acknowledge, observe
 from prowl_svc.decision.display import busy as display_busy
-from prowl_svc.evidence.acquire import FileProvider
 from prowl_svc.evidence.program_status import RecordStore, summarize
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import ProgramSummary
@@ -76,7 +75,7 @@ class Environment:
     clocks: Clocks
     prober: Prober
     records: Records
-    acquire: Callable[[str, Binding], FileProvider | None]
+    acquire: Callable[[str, Binding], Provider | None]
     watched: Callable[[Agent], bool]
     viewer_timeout: float = 15.0
     sessions: SessionSource | None = None
@@ -99,7 +98,6 @@ class Watcher:
         self.unsubmitted = False
         """Whether a local user typed something that was not submitted yet."""
         self._sessions = SessionLookup(environment.sessions, self._session_changed)
-        self._files: FileProvider | None = None
         self.detection: Detection | None = None
         self.foreground: int | None = None
         self._attention = Attention()
@@ -319,7 +317,7 @@ class Watcher:
             agent,
             process if self.presence.identified else None,
             self.config_root,
-            self._files.noted if self._files is not None else None,
+            self.coordinator.noted,
             self._pane.screen.text,
         )
         self._schedule = schedule.scanned(
@@ -349,7 +347,6 @@ class Watcher:
         self._content = None
         self.detection = None
         self._sessions.forget()
-        self._files = None
         self._attention = Attention()
         self._watch_process(None)
         if self._entry is not None:
@@ -365,8 +362,7 @@ class Watcher:
     # Evidence
 
     def _acquire(self, binding: Binding) -> Provider | None:
-        self._files = self._env.acquire(self._pane.id, binding)
-        return self._files
+        return self._env.acquire(self._pane.id, binding)
 
     def _program(self, binding: Binding) -> ProgramSummary | None:
         return summarize(self.programs, binding.agent, self._started(binding.generation))
