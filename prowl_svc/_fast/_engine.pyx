@@ -183,8 +183,7 @@ cdef class Engine:
         cdef Term *term = &self.term
         cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(data)
         cdef size_t length = PyBytes_GET_SIZE(data)
-        with nogil:
-            feed_bytes(term, text, length)
+        feed_bytes(term, text, length)  # the GIL is kept: a piece takes microseconds, getting it back may take longer
         if term.event_count == 0:
             return []
         return self.take_records()
@@ -231,8 +230,7 @@ cdef class Engine:
             return
         set_bit(&self.term, M_SYNC, False)
         before = self.rows_now()
-        with nogil:
-            good = resize_term(&self.term, width, height)
+        good = resize_term(&self.term, width, height)
         if not good:
             return
         self._texts = [None] * height

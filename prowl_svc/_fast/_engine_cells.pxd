@@ -184,6 +184,8 @@ cdef inline void scroll_up(Term *term, int32_t count) noexcept nogil:
     cdef int32_t y
     if count > span:
         count = span
+    if count < 1:
+        return
     if not full_width(term):
         lines_up(term, term.top, count)
         return

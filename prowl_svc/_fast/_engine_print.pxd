@@ -326,7 +326,7 @@ cdef inline size_t print_ascii(Term *term, const uint8_t *text, size_t length) n
         if x < 2 and cells[0] & KIND_MASK:
             clear_head(term)
         if cells[0] & KIND_MASK == TAIL and x:
-            cells[-1] = 0
+            row.cells[x - 1] = 0
         count = prowl_put_ascii(cells, limit - x, text + done, length - done, screen.pen)
         done += count
         term.dirty[screen.y] = 1
