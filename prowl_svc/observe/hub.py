@@ -8,31 +8,15 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 from weakref import WeakValueDictionary
 
 from prowl_svc.model.observation import Closed, ObserveEvent, Snapshot
 
-__all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow", "Pace"]
+__all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow"]
 
 CAPACITY = 64
 JOIN_LIMIT = 32 * 1024
 _MEMO_LIMIT = 8
-_BURST = 24  # well below the capacity, so that pacing never makes an observer overflow
-_REST_MAX_S = 0.03
-_REST_S = 3e-8  # by the square of the observers: 0.3 ms for a hundred, 30 ms for a thousand
-
-
-class Pace(Protocol):
-    """Time for pacing; an asyncio loop is one."""
-
-    def time(self) -> float:
-        """Return monotonic seconds."""
-        ...
-
-    def call_later(self, delay: float, callback: Callable[[], None], /) -> asyncio.TimerHandle:
-        """Call back after so many seconds."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +28,9 @@ class Overflow:
 
 
 class _Topic:
-    """The observers of one pane, the number of its last published event, and the joins of recent ranges.
+    """The observers of one pane, the number of its last published event, and the joins of recent ranges."""
 
-    ``told`` is the number of the last event that waiting observers were woken for; they rest until ``rested``.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "joins",
-        "observers",
-        "rested",
-        "revision",
-        "sequence",
-        "snapshot",
-        "timer",
-        "told",
-    )
+    __slots__ = ("__weakref__", "joins", "observers", "revision", "sequence", "snapshot")
 
     def __init__(self) -> None:
         self.observers: dict[Observer, None] = {}
@@ -67,9 +38,6 @@ class _Topic:
         self.revision = 0
         self.joins: dict[tuple[int, int], tuple[bytes, bytes]] = {}
         self.snapshot: tuple[Snapshot, bytes] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self.told = 0
-        self.rested = 0.0
 
 
 class Observer:
@@ -155,6 +123,7 @@ class Observer:
             self._finish()
         else:
             self._pending.append(chunk)
+            self._wake()
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -176,17 +145,11 @@ class Hub:
     ``encode`` turns an event into a tagged, length-prefixed element of the message's repeated events field, so that
     joined chunks are a valid message. ``capacity`` is how many events may wait for one observer (at least 1).
     All methods run on the owner's loop and none of them waits.
-
-    A message to each of many observers costs far more than the event, so with a ``pace`` a pane with very many of them
-    rests after each round, at most 30 ms, and what comes meanwhile goes out together. A first event never waits.
     """
 
-    def __init__(
-        self, encode: Callable[[ObserveEvent], bytes], capacity: int = CAPACITY, pace: Pace | None = None
-    ) -> None:
+    def __init__(self, encode: Callable[[ObserveEvent], bytes], capacity: int = CAPACITY) -> None:
         self._encode = encode
         self._capacity = max(1, capacity)
-        self._pace = pace
         # A topic lives as long as an observer holds it, even one that overflowed and still delivers.
         self._topics: WeakValueDictionary[str, _Topic] = WeakValueDictionary()
 
@@ -218,32 +181,10 @@ class Hub:
             chunk = self._encode(event)
             for observer in tuple(topic.observers):
                 observer._put(chunk, event.revision, self._capacity)
-            self._tell(topic)
         if isinstance(event, Closed):
             for observer in tuple(topic.observers):
                 observer._finish()
             self._topics.pop(surface, None)
-
-    def _tell(self, topic: _Topic) -> None:
-        """Wake the waiting observers now, or once they have rested."""
-        if self._pace is not None and topic.sequence - topic.told < _BURST:
-            if topic.timer is not None:
-                return
-            wait = topic.rested - self._pace.time()
-            if wait > 0:
-                topic.timer = self._pace.call_later(wait, lambda: self._wake(topic))
-                return
-        self._wake(topic)
-
-    def _wake(self, topic: _Topic) -> None:
-        if topic.timer is not None:
-            topic.timer.cancel()
-            topic.timer = None
-        topic.told = topic.sequence
-        if self._pace is not None:
-            topic.rested = self._pace.time() + min(_REST_MAX_S, _REST_S * len(topic.observers) ** 2)
-        for observer in topic.observers:
-            observer._wake()
 
     def end_all(self) -> None:
         """End every stream after what it holds, as the service stops; observers then read ``interrupted``."""
