@@ -126,11 +126,11 @@ def welcomes(frame: Frame, span: range) -> bool:
 
 
 def approves(frame: Frame, span: range) -> bool:
-    """It offers to approve, another scope or a denial, under one of the dialogs' titles"""
+    """It offers to approve, another scope or a denial, under one of the dialogs' titles or with ▸ at an answer"""
     said = frame.said(span)
     if "approve" not in said or not any(answer in said for answer in _ANSWERS):
         return False
-    return any(question in said for question in _QUESTIONS)
+    return "▸●" in said or any(question in said for question in _QUESTIONS)
 
 
 def chooses(frame: Frame, span: range) -> bool:

@@ -59,7 +59,7 @@ def bullet(frame: Frame) -> range:
 
 def dialog(frame: Frame) -> range:
     """What Cline asks over the row of the modes: from its heading at the left edge, with no bullet below."""
-    end = frame.fact(modes)
+    end = frame.fact(_live_end)
     for number in range(end - 1, -1, -1):
         if frame.indents[number] > 1 or not frame.trimmed[number]:
             continue
@@ -67,6 +67,17 @@ def dialog(frame: Frame) -> range:
             return range(number, end)
         if frame.heads[number] in _BULLETS and frame.trimmed[number][1:2] == " ":
             break
+    return range(0)
+
+
+def keys(frame: Frame) -> range:
+    """The row over the modes that names the keys for an approval, with no composer there."""
+    row = frame.fact(modes)
+    if row < 0 or frame.fact(composer):
+        return range(0)
+    for number in frame.above(row, 1):
+        if frame.trimmed[number].startswith("[y] "):
+            return range(number, number + 1)
     return range(0)
 
 
@@ -148,6 +159,7 @@ SCREEN: Final = AgentScreen(
     question=dialog,
     rules=(
         Rule("cline.permission", RawState.BLOCKED, dialog, says("cline needs")),
+        Rule("cline.permission", RawState.BLOCKED, keys, says("[n] deny")),
         Rule("cline.question", RawState.BLOCKED, dialog, says("cline is asking")),
         Rule("cline.promotion", RawState.BLOCKED, welcome, promotes, hints=("keytoclose",)),
         Rule("cline.signIn", RawState.BLOCKED, screen, signs_in, hints=("entertoselect",)),

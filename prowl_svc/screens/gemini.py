@@ -156,6 +156,7 @@ SCREEN: Final = AgentScreen(
             asked,
             says(
                 "how would you like to authenticate",
+                "terms of services and privacy",
                 "enter gemini api key",
                 "waiting for auth",
                 "waiting for verification",

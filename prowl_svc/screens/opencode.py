@@ -65,9 +65,12 @@ def older(frame: Frame) -> range:
 # -- what they say -----------------------------------------------------------------------------------------------------
 
 
-def has_heading(frame: Frame, span: range) -> bool:
-    """A row is headed by △, as all that concerns permissions is"""
-    return any(_HEADING.match(row) for row in frame.trimmed[span.start : span.stop])
+def permits(frame: Frame, span: range) -> bool:
+    """A row is headed by △, as all that concerns permissions is, or its last rows allow or reject"""
+    if frame.glyphs & Glyph.TRIANGLE and any(_HEADING.match(row) for row in frame.trimmed[span.start : span.stop]):
+        return True
+    joined = frame.joined(range(max(span.start, span.stop - 5), span.stop))
+    return "Allow once" in joined and "Reject" in joined
 
 
 def answers(frame: Frame, span: range) -> bool:
@@ -122,7 +125,7 @@ SCREEN: Final = AgentScreen(
     tail=0,
     question=dialog,
     rules=(
-        Rule("opencode.permission", RawState.BLOCKED, dialog, has_heading, needs=Glyph.TRIANGLE),
+        Rule("opencode.permission", RawState.BLOCKED, dialog, permits),
         Rule("opencode.permission", RawState.BLOCKED, older, text("△ Permission required"), needs=Glyph.TRIANGLE),
         Rule("opencode.selectionFooter", RawState.BLOCKED, dialog, answers),
         Rule("opencode.selectionFooter", RawState.BLOCKED, older, selects, needs=Glyph.ARROW),

@@ -169,7 +169,13 @@ SCREEN: Final = AgentScreen(
             "qwen.signIn",
             RawState.BLOCKED,
             dialog,
-            says("connect a provider", "get started", "how would you like to authenticate") & has_no_message,
+            says(
+                "connect a provider",
+                "get started",
+                "how would you like to authenticate",
+                "terms of services and privacy",
+            )
+            & has_no_message,
             needs=Glyph.BOX,
         ),
         Rule("qwen.startQuestion", RawState.BLOCKED, dialog, starts_up, needs=Glyph.BOX),
@@ -188,8 +194,8 @@ SCREEN: Final = AgentScreen(
         ),
         Rule("qwen.backgroundWork", RawState.WORKING, footer, runs_work),
         Rule("qwen.idleComposer", RawState.IDLE, composer, holds, needs=Glyph.BOX),
-        Rule("qwen.boxedComposer", RawState.IDLE, boxed, holds, needs=Glyph.BOX),
         Rule("qwen.menu", RawState.IDLE, menu, holds),
+        Rule("qwen.boxedComposer", RawState.IDLE, boxed, holds, needs=Glyph.BOX),
     ),
     title=TitleRules(
         working=lambda title: title[:1] in ("◐", "◓", "◑", "◒"),
