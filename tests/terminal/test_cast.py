@@ -17,7 +17,7 @@ LINES = [
     '[1, "i", "x"]',
     '[1.5, "m", "idle"]',
     '[2, "o", "\\u001b[2mworld"]',
-    '[3, "r", "4x2"]',
+    '[3, "r", "30x4"]',
     '[4, "x", "unknown kinds are skipped"]',
 ]
 
@@ -27,7 +27,7 @@ def test_reads_events_in_order() -> None:
     cast = parse_cast([*LINES, '[1, "o", "late"]'])
     assert (20, 3, "demo", False, 3.0) == (cast.columns, cast.rows, cast.title, cast.cut, cast.duration)
     assert ["o", "i", "m", "o", "r", "o"] == [event.kind for event in cast.events]
-    assert (CastEvent(3.0, "o", "late"), (4, 2)) == (cast.events[-1], cast.events[4].size)
+    assert (CastEvent(3.0, "o", "late"), (30, 4)) == (cast.events[-1], cast.events[4].size)
 
 
 def test_a_cut_file_is_read_up_to_the_cut() -> None:
@@ -73,7 +73,7 @@ def test_reads_plain_and_gzipped_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("at", "text"),
-    [(0, "\n\n\n"), (0.5, "hello\n\n\n"), (2, "hello\nworld\n\n"), (None, "worl\nd\n")],
+    [(0, "\n\n\n"), (0.5, "hello\n\n\n"), (2, "hello\nworld\n\n"), (None, "hello\nworld\n\n\n")],
 )
 def test_shows_the_screen_at_a_time(at: float | None, text: str) -> None:
     """Everything up to and including that time is on the screen, resizes too."""
@@ -90,9 +90,8 @@ def test_replay_tells_the_time_of_each_step() -> None:
     """A caller can look at the screen between outputs."""
     cast = parse_cast(LINES)
     screen = screen_at(Cast(cast.columns, cast.rows, "", ()))
-    assert [(0.5, "hello"), (2.0, "hello"), (3.0, "worl")] == [
-        (time, screen.active_rows()[0]) for time in replay(cast, screen)
-    ]
+    seen = [(time, screen.active_rows()[1], screen.rows) for time in replay(cast, screen)]
+    assert [(0.5, "", 3), (2.0, "world", 3), (3.0, "world", 4)] == seen
 
 
 @pytest.mark.parametrize("path", CASTS, ids=cast_id)
@@ -105,7 +104,7 @@ def test_recordings_end_as_they_did(path: Path) -> None:
 def test_draws_a_picture() -> None:
     """A PNG of the size of the grid, the same each time."""
     pytest.importorskip("PIL")
-    pytest.importorskip("prowl_svc._fast._engine")
+    pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
     cast = parse_cast([HEADER, '[1, "o", "┌─┐ 中 \\u001b[2mdim"]'])
     picture = render_png(cast)
     assert b"\x89PNG\r\n\x1a\n" == picture[:8]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("prowl_svc._fast._engine")
+pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
 from prowl_svc.terminal.engine_screen import EngineScreen
 
 

@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("prowl_svc._fast._engine")
+pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
 from prowl_svc.terminal.cast import read_cast
 from prowl_svc.terminal.engine_screen import EngineScreen
 from tests.terminal.oracles import CASTS, Avt, Ghostty, cast_id

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("prowl_svc._fast._engine")
+pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
 from prowl_svc.terminal.engine_screen import EngineScreen
 
 FILL = "aaaa\r\nbbbb\r\ncccc\r\ndddd\r\neeee"

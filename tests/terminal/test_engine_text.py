@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("prowl_svc._fast._engine")
+pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
 from prowl_svc._fast._engine import char_columns
 from prowl_svc.terminal.engine_screen import EngineScreen
 from prowl_svc.terminal.screen import Screen

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("prowl_svc._fast._engine")
+pytest.importorskip("prowl_svc.terminal.engine_screen", exc_type=ImportError)
 pytest.importorskip("pyghostty")
 from prowl_svc._fast._engine import char_columns
 from tests.terminal.oracles import Ghostty
