@@ -28,7 +28,7 @@ test: setup
 
 # Runs real agent CLIs, installed from npm into a cache, against a mock model on loopback.
 live: setup
-	$(BIN)/python -m pytest -m live tests/live $(ARGS)
+	$(BIN)/python -m pytest -m live $(ARGS)
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(DATA)
