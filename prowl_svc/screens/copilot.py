@@ -26,9 +26,20 @@ _TAIL: Final = last_rows(24)
 # -- where things are --------------------------------------------------------------------------------------------------
 
 
-def _ruled(frame: Frame) -> tuple[range, bool]:
-    """Return the lowest prompt between two rules, and whether it filters a picker."""
-    box = frame.fact(_RULED)
+def _barred(frame: Frame) -> range:
+    """Return the prompt between half blocks that terminals with more colours get: ╻▄, rows led by ┃, ╹▀."""
+    bottom = frame.heads.rfind("╹")
+    if bottom < 2 or frame.trimmed[bottom][1:2] != "▀":
+        return range(0)
+    top = bottom - 1
+    while top > 0 and frame.heads[top] == "┃":
+        top -= 1
+    return range(top, bottom + 1) if frame.heads[top] == "╻" else range(0)
+
+
+def _prompt(frame: Frame) -> tuple[range, bool]:
+    """Return the lowest prompt, between rules or half blocks, and whether it filters a picker."""
+    box = frame.fact(_barred) or frame.fact(_RULED)
     if not box:
         return box, False
     said = frame.said(range(box.stop, frame.end))
@@ -36,14 +47,14 @@ def _ruled(frame: Frame) -> tuple[range, bool]:
 
 
 def composer(frame: Frame) -> range:
-    """The composer: a prompt between two rules, and no picker's hints under it."""
-    box, filters = frame.fact(_ruled)
+    """The composer: a prompt between two rules or half blocks, and no picker's hints under it."""
+    box, filters = frame.fact(_prompt)
     return range(0) if filters else box
 
 
 def picker(frame: Frame) -> range:
-    """A picker that the user opened: its filter between two rules, over its hints."""
-    box, filters = frame.fact(_ruled)
+    """A picker that the user opened: its filter between two rules or half blocks, over its hints."""
+    box, filters = frame.fact(_prompt)
     return range(box.start, frame.end) if filters else range(0)
 
 
@@ -83,7 +94,7 @@ def box(frame: Frame) -> range:
 
 def older(frame: Frame) -> range:
     """The last 24 non-blank rows of a screen without the newer composer or a picker."""
-    return range(0) if frame.fact(_ruled)[0] else frame.fact(_TAIL)
+    return range(0) if frame.fact(_prompt)[0] else frame.fact(_TAIL)
 
 
 def header(frame: Frame) -> range:
@@ -168,8 +179,8 @@ SCREEN: Final = AgentScreen(
         Rule("copilot.backgroundWork", RawState.WORKING, status, waits, style=Style.DOT_CYCLE),
         Rule("copilot.statusRow", RawState.WORKING, status, is_live, style=Style.DOT_CYCLE),
         Rule("copilot.cancelHint", RawState.WORKING, older, says("esc to cancel")),
-        Rule("copilot.idleComposer", RawState.IDLE, composer, holds, needs=Glyph.CHEVRON),
-        Rule("copilot.menu", RawState.IDLE, picker, holds, needs=Glyph.CHEVRON),
+        Rule("copilot.idleComposer", RawState.IDLE, composer, holds, needs=Glyph.BOX),
+        Rule("copilot.menu", RawState.IDLE, picker, holds, needs=Glyph.BOX),
         Rule("copilot.menu", RawState.IDLE, help_row, says("↑/↓ scroll · esc close"), needs=Glyph.ARROW),
     ),
 )

@@ -49,9 +49,11 @@ def boxed(frame: Frame) -> range:
 
 
 def dialog(frame: Frame) -> range:
-    """A dialog: the box that ends a screen without composer."""
-    box = final_box(frame)
-    return range(0) if not box or frame.fact(composer) or _is_composer(frame, box) else box
+    """A dialog: the box that ends a screen without composer, but for a notice under it."""
+    box = final_box(frame, 1)
+    if not box or frame.fact(composer) or _is_composer(frame, box):
+        return range(0)
+    return range(box.start, frame.end)
 
 
 def _by_the_user(frame: Frame, box: range) -> bool:

@@ -44,9 +44,11 @@ def boxed(frame: Frame) -> range:
 
 
 def dialog(frame: Frame) -> range:
-    """A dialog in a box that ends a screen without composer."""
-    box = final_box(frame)
-    return range(0) if not box or frame.fact(composer) or frame.fact(boxed) == box else box
+    """A dialog in a box that ends a screen without composer, but for a notice under it."""
+    box = final_box(frame, 1)
+    if not box or frame.fact(composer) or frame.fact(boxed) == box:
+        return range(0)
+    return range(box.start, frame.end)
 
 
 def choices(frame: Frame) -> range:

@@ -167,11 +167,11 @@ def last_box(frame: Frame) -> range:
     return next(boxes(frame), range(0))
 
 
-def final_box(frame: Frame) -> range:
-    """The box that ends the screen, whole or with its top scrolled off."""
-    bottom = frame.nonblank[-1] if frame.nonblank else 0
+def final_box(frame: Frame, under: int = 0) -> range:
+    """The box that ends the screen, whole or with its top scrolled off; at most ``under`` rows may follow it."""
     kinds = frame.kinds
-    if bottom < 1 or kinds[bottom] != Kind.BOTTOM:
+    bottom = kinds.rfind(Kind.BOTTOM)
+    if bottom < 1 or (len(frame.nonblank) > under and frame.nonblank[-1 - under] > bottom):
         return range(0)
     row = bottom - 1
     while row >= 0 and kinds[row] == Kind.SIDE:
