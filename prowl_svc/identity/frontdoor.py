@@ -47,7 +47,7 @@ def listen(path: str) -> socket.socket:
 class _Link:
     """One client's connection, its relay to the server, and the pidfd that tells when the connector is gone."""
 
-    __slots__ = ("client", "closed", "down", "masks", "name", "pidfd", "redials", "server", "up")
+    __slots__ = ("client", "closed", "down", "flowing", "masks", "name", "pidfd", "redials", "server", "up")
 
     def __init__(
         self, client: socket.socket, server: socket.socket, name: str, pidfd: int | None, scratch: memoryview
@@ -60,6 +60,7 @@ class _Link:
         self.down = Pipe(server, client, scratch)
         self.masks = {client: 0, server: 0}
         self.redials = 0
+        self.flowing = False  # nothing is held or done, and both ends are watched for input alone
         self.closed = False
 
 
@@ -230,23 +231,22 @@ class FrontDoor:
 
     def _move(self, link: _Link, end: object, mask: int) -> None:
         up, down = link.up, link.down
-        if end is link.client:
-            forth, back = up, down
-        else:
-            forth, back = down, up
+        from_client = end is link.client
         if mask & selectors.EVENT_WRITE:
-            back.flush()
+            (down if from_client else up).flush()
         if mask & selectors.EVENT_READ:
-            if forth is up:
+            if from_client:
                 up.pump(lambda: self._vouch(link))
             else:
                 down.pump()
         if up.done and down.done:
             self._close(link)
-        else:
+        elif not (link.flowing and up.wants_input and down.wants_input):
             self._watch(link)
 
     def _watch(self, link: _Link) -> None:
+        """Watch each end for what can be done with it now: more input, or room for what is held."""
+        link.flowing = link.up.wants_input and link.down.wants_input
         for end, outgoing, incoming in ((link.client, link.up, link.down), (link.server, link.down, link.up)):
             mask = (selectors.EVENT_READ if outgoing.wants_input else 0) | (
                 selectors.EVENT_WRITE if incoming.held else 0

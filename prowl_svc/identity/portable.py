@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from prowl_svc.identity.ancestry import ReadProcess
-from prowl_svc.model.process import Process
+from prowl_svc.model.process import Generation, Process
 
-__all__ = ["Darwin", "Linux", "Peer", "System", "ended", "raise_descriptor_limit", "running_system"]
+__all__ = ["Darwin", "Linux", "Peer", "System", "ended", "environment_of", "raise_descriptor_limit", "running_system"]
 
 log = logging.getLogger("prowl.identity")
 
@@ -24,6 +24,7 @@ _SO_PEERPIDFD = 77  # Linux 6.5; not in Python's socket module
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2  # Darwin's sys/un.h
 _XUCRED = struct.Struct("=IIh")  # version, uid, number of groups; the groups follow
 _XUCRED_BYTES = 76
+_ENVIRONMENT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,23 @@ class Darwin:
 def running_system(directory: str) -> System:
     """Return the calls of this system; ``directory`` is private to the service's user."""
     return Linux() if sys.platform == "linux" else Darwin(directory)
+
+
+def environment_of(generation: Generation, read: ReadProcess) -> dict[str, str] | None:
+    """Return the variables that exactly this process was started with; None when it is gone or not to be read.
+
+    Only Linux shows them. At most a mebibyte is read.
+    """
+    try:
+        with open(f"/proc/{generation.pid}/environ", "rb") as file:
+            data = file.read(_ENVIRONMENT_BYTES)
+    except OSError:
+        return None
+    now = read(generation.pid)
+    if now is None or now.generation != generation:
+        return None
+    pairs = (part.partition(b"=") for part in data.split(b"\0"))
+    return {os.fsdecode(name): os.fsdecode(value) for name, equals, value in pairs if equals}
 
 
 def ended(pidfd: int) -> bool:

@@ -35,7 +35,7 @@ class Pipe:
     @property
     def wants_input(self) -> bool:
         """Whether the source should be watched for more."""
-        return not (self._held or self.done)
+        return not self._held and not self.done
 
     def pump(self, before_passing: Callable[[], None] | None = None) -> None:
         """Pass on what the source has, a bounded amount; ``before_passing`` is called after each read."""

@@ -71,6 +71,22 @@ def test_dial_to_the_private_socket_has_no_identity(tmp_path: Path) -> None:
                 connection.close()
 
 
+def test_guessed_names_lead_to_nobody(tmp_path: Path) -> None:
+    """Thousands of dials from guessed names, while real callers are connected, never find an entry."""
+    with entrance(tmp_path) as place:
+        clients = [(place.connect(), place.accept()[0]) for _ in range(20)]
+        for _ in range(2_000):
+            with socket.socket(socket.AF_UNIX) as dial:
+                dial.bind(f"\0prowl-{os.urandom(16).hex()}")
+                dial.connect(place.private)
+                connection, peer = place.accept()
+                connection.close()
+                assert place.caller(peer) is None
+        for client, connection in clients:
+            client.close()
+            connection.close()
+
+
 def test_a_relays_name_cannot_be_taken(tmp_path: Path) -> None:
     """While a relay is open its name is in use, and once it can be bound again it stands for nobody."""
     with entrance(tmp_path) as place:

@@ -3,13 +3,16 @@
 import os
 import socket
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from prowl_svc.identity.portable import Darwin, Linux, Peer, running_system
-from prowl_svc.model.process import Process
+from prowl_svc.identity.portable import Darwin, Linux, Peer, environment_of, running_system
+from prowl_svc.model.process import Generation, Process
+from prowl_svc.probe.prober import system_table
+from tests.identity.doors import settle
 
 
 class Local:
@@ -61,6 +64,23 @@ def test_linux_knows_the_peer_and_its_life() -> None:
         assert peer.pidfd is not None
         assert not os.get_inheritable(peer.pidfd)
         os.close(peer.pidfd)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows variables")
+def test_environment_is_that_of_the_very_process() -> None:
+    """The variables of a running generation are read; another life of the pid, or a dead one, has none."""
+    read = system_table().process
+    child = subprocess.Popen(["/bin/sleep", "60"], env={"CODEX_THREAD_ID": "T=1", "EMPTY": ""})
+    try:
+        process = read(child.pid)
+        assert process is not None
+        generation = process.generation
+        settle(until=lambda: environment_of(generation, read) == {"CODEX_THREAD_ID": "T=1", "EMPTY": ""})
+        assert environment_of(Generation(child.pid, generation.start + 1), read) is None
+    finally:
+        child.kill()
+        child.wait()
+    assert environment_of(generation, read) is None
 
 
 def test_names_of_relays_are_fresh(tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """Dispatches: the store's rules, the 300 ms window, evidence by epoch, and receipts."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.observation import SignalKind
@@ -403,6 +407,80 @@ async def test_cancelled_issuance_ends_its_waits() -> None:
     await asyncio.sleep(0)
     desk.store.cancel(given)
     assert Code.DISPATCH_NOT_FOUND is await lost(waiting)
+
+
+class Life(RuleBasedStateMachine):
+    """Random calls and evidence on three panes; what is final stays, and the bounds hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk(capacity=4)
+        self.final: dict[str, DispatchRecord] = {}
+
+    @rule(surface=st.sampled_from("abc"), epoch=st.sampled_from(["e1", "e2"]))
+    def give(self, surface: str, epoch: str) -> None:
+        """Issue and bind, and take back what cannot be bound."""
+        with contextlib.suppress(ProwlError):
+            issued = self.desk.store.issue().id
+            try:
+                self.desk.store.bind(issued, DispatchBinding(surface, epoch))
+            except ProwlError:
+                self.desk.store.cancel(issued)
+
+    @rule(
+        surface=st.sampled_from("abc"), epoch=st.sampled_from(["e1", "e2"]), news=st.sampled_from([*SignalKind, None])
+    )
+    def hear(self, surface: str, epoch: str, news: SignalKind | None) -> None:
+        """Evidence, or activity, of some epoch."""
+        if news is None:
+            self.desk.store.activity(surface, epoch)
+        else:
+            self.desk.store.evidence(surface, epoch, news)
+
+    @rule(surface=st.sampled_from("abc"))
+    def close(self, surface: str) -> None:
+        """A pane closes."""
+        self.desk.store.surface_closed(surface)
+
+    @rule(surface=st.sampled_from("abc"), outcome=st.sampled_from(DispatchOutcome))
+    def complete(self, surface: str, outcome: DispatchOutcome) -> None:
+        """A worker completes."""
+        with contextlib.suppress(ProwlError):
+            assert self.desk.store.complete(surface, outcome, "x").record.outcome is outcome
+
+    @rule(data=st.data(), reason=st.sampled_from(["x", "y"]))
+    def abandon(self, data: st.DataObject, reason: str) -> None:
+        """A coordinator gives up."""
+        ids = [entry.record.id for entry in self.desk.store.entries()]
+        with contextlib.suppress(ProwlError):
+            self.desk.store.abandon(data.draw(st.sampled_from([*ids, "none"])), reason)
+
+    @rule(seconds=st.sampled_from([0.1, 0.25, 0.3]))
+    def rest(self, seconds: float) -> None:
+        """Time passes."""
+        self.desk.clock.move(seconds)
+
+    @invariant()
+    def final_records_never_change(self) -> None:
+        """A receipt, a loss and an abandonment are for good."""
+        for entry in self.desk.store.entries():
+            if entry.record.state is not DispatchState.PENDING:
+                assert entry.record == self.final.setdefault(entry.record.id, entry.record)
+            else:
+                assert entry.record.id not in self.final
+
+    @invariant()
+    def bounds_hold(self) -> None:
+        """One pending record a pane, never more than the capacity, one timer a candidate."""
+        entries = self.desk.store.entries()
+        pending = [entry.binding.surface for entry in entries if entry.pending and entry.binding]
+        assert len(pending) == len(set(pending))
+        assert len(entries) <= 4
+        assert self.desk.clock.armed == sum(entry.candidate is not None for entry in entries)
+
+
+Life.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestLife = Life.TestCase
 
 
 def wired(desk: Desk) -> World:

@@ -15,7 +15,7 @@ HOOK = {
     "token": "t",
     "runtime": "claude",
     "native_event": "Stop",
-    "cwd": "/work",
+    "cwd": "/src/app",
     "session_id": "S",
     "detail": None,
 }
@@ -37,7 +37,7 @@ HOOK = {
         lambda: limits.check_signal(PROGRESS, -1, None, None, None),
         lambda: limits.check_hook(**{**HOOK, "token": "x" * 257}),
         lambda: limits.check_hook(**{**HOOK, "token": ""}),
-        lambda: limits.check_hook(**{**HOOK, "cwd": "work"}),
+        lambda: limits.check_hook(**{**HOOK, "cwd": "src"}),
         lambda: limits.check_hook(**{**HOOK, "cwd": "/" + "w" * 4_096}),
         lambda: limits.check_hook(**{**HOOK, "session_id": ""}),
         lambda: limits.check_hook(**{**HOOK, "detail": "\0"}),

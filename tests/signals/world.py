@@ -38,7 +38,7 @@ def cooperative(kind: str = "turn-ended", at: int = 1, session: str | None = Non
 def hook_record(runtime: str = "claude", **more: object) -> HookRecord:
     """A registered launch of a runtime."""
     table = CODEX_TABLE if runtime == "codex" else CLAUDE_TABLE
-    base = HookRecord(token="t0ken", runtime=runtime, cwd="/work", table=table)
+    base = HookRecord(token="t0ken", runtime=runtime, cwd="/src/app", table=table)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def payload(event: str = "SessionStart", session: str = "S1", at: int = 1, **mor
     """A native event of the registered launch."""
     kind = {**CLAUDE_TABLE, **CODEX_TABLE}.get(event, SignalKind.PROGRESS)
     runtime = "codex" if event in CODEX_TABLE else "claude"
-    base = HookPayload("t0ken", runtime, event, kind, "/work", session, at)
+    base = HookPayload("t0ken", runtime, event, kind, "/src/app", session, at)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
