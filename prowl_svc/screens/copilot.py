@@ -13,10 +13,10 @@ from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 __all__ = ["SCREEN"]
 
 _SIZE: Final = r"(?: *· *[0-9]+(?:\.[0-9]+)? *[kmgt]?i?b)?"
-_FOOTER: Final = re.compile(rf"[∙∘○◎◉] +working{_SIZE} +esc +interrupt(?:\s|$)")
+_FOOTER: Final = re.compile(rf"[∙∘○◎◉] +working{_SIZE} +esc +interrupt(?:\s|$)", re.IGNORECASE)
 #: The newer footer shows ● too, and other hints than to interrupt.
 _NEWER: Final = re.compile(r"[∙∘○◎◉●] +(?:Working|Thinking)(?: |$)")
-_LIVE: Final = re.compile(r"[∙∘○◎◉] +\w+.*\besc\b")
+_LIVE: Final = re.compile(r"[∙∘○◎◉] +\w+.*\besc\b", re.IGNORECASE)
 _WAITING: Final = re.compile(r"[∙∘○◎◉●] +Waiting for (?:[0-9]+ )?background agents?\b")
 _CHOICE: Final = re.compile(r"│ *❯ *[0-9]+\.")
 _TABS: Final = re.compile(r"Current +(?:\w[\w ]*\w +)*\[[A-Z][\w ]*\]")
@@ -141,26 +141,34 @@ def confirms(frame: Frame, span: range) -> bool:
     return "confirm with" in lower and "enter" in lower
 
 
-def has_footer(frame: Frame, span: range) -> bool:
-    """A row: a dot, Working, perhaps a size, and esc interrupt"""
+def _has(frame: Frame, span: range, pattern: re.Pattern[str]) -> bool:
+    """Tell whether a row that a dot leads matches; an answer's rows are indented more."""
+    if not frame.glyphs & Glyph.CIRCLE:
+        return False
+    heads, indents = frame.heads, frame.indents
     return any(
-        _FOOTER.match(row.lower()) for row in frame.trimmed[span.start : span.stop] if row[:1] in "∙∘○◎◉" and row
+        heads[number] in "∙∘○◎◉●" and indents[number] <= 2 and pattern.match(frame.trimmed[number]) for number in span
     )
 
 
+def has_footer(frame: Frame, span: range) -> bool:
+    """A row: a dot, Working, perhaps a size, and esc interrupt"""
+    return any(_FOOTER.match(row) for row in frame.trimmed[span.start : span.stop])
+
+
 def works(frame: Frame, span: range) -> bool:
-    """It starts with a dot and Working"""
-    return any(_NEWER.match(row) for row in frame.trimmed[span.start : span.stop])
+    """A row: a dot and Working"""
+    return _has(frame, span, _NEWER)
 
 
 def is_live(frame: Frame, span: range) -> bool:
     """A row: a dot that moves, a label and an Esc hint"""
-    return any(_LIVE.match(row.lower()) for row in frame.trimmed[span.start : span.stop] if row[:1] in "∙∘○◎◉" and row)
+    return _has(frame, span, _LIVE)
 
 
 def waits(frame: Frame, span: range) -> bool:
     """A row waits for background agents"""
-    return any(_WAITING.match(row) for row in frame.trimmed[span.start : span.stop])
+    return _has(frame, span, _WAITING)
 
 
 SCREEN: Final = AgentScreen(
@@ -174,7 +182,14 @@ SCREEN: Final = AgentScreen(
         Rule("copilot.boxedQuestion", RawState.BLOCKED, older, boxes_a_question, needs=Glyph.BOX),
         Rule("copilot.confirmHint", RawState.BLOCKED, older, confirms),
         Rule("copilot.workingFooter", RawState.WORKING, footer, works, style=Style.DOT_CYCLE),
-        Rule("copilot.workingFooter", RawState.WORKING, last_rows(5), has_footer, style=Style.DOT_CYCLE),
+        Rule(
+            "copilot.workingFooter",
+            RawState.WORKING,
+            last_rows(5),
+            has_footer,
+            needs=Glyph.CIRCLE,
+            style=Style.DOT_CYCLE,
+        ),
         Rule("copilot.backgroundWork", RawState.WORKING, footer, waits, style=Style.DOT_CYCLE),
         Rule("copilot.backgroundWork", RawState.WORKING, status, waits, style=Style.DOT_CYCLE),
         Rule("copilot.statusRow", RawState.WORKING, status, is_live, style=Style.DOT_CYCLE),
