@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml setup.py requirements-dev.lock $(wildcard prowl_svc/_fa
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $(STAMP)
 
 demo: setup
