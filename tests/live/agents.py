@@ -27,7 +27,8 @@ class Recipe:
     ``asking`` matches that prompt, ``ask_write`` and ``ask_agent`` the prompts before a file is written and a sub-agent
     is started, where there are such; ``approve`` and ``deny`` are the keys. ``question`` matches the screen while a
     question of the model is open, None when there is no such tool. ``interrupt`` stops a turn. ``viewer`` opens and
-    closes a view that covers the live area. ``skip`` names parts of the recorder's script that have no meaning here.
+    closes a view that covers the live area. ``refused`` is the state after the model refused: a dialog about it
+    is Blocked. ``skip`` names parts of the recorder's script that have no meaning here.
     """
 
     agent: str
@@ -48,6 +49,7 @@ class Recipe:
     viewer: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     tool_step: str = "bash sleep 6; touch made.txt"
     boot: float = 30.0
+    refused: str = "idle"
     skip: tuple[str, ...] = ()
 
 
@@ -72,7 +74,8 @@ CLAUDE = Recipe(
     environment=_claude_environment,
     arguments=("--permission-mode", "default"),
     dialogs=(
-        Dialog("trust", r"❯ No, exit|Yes, I trust this folder", ("down", "enter")),
+        Dialog("trust", r"❯ No, exit", ("down", "enter")),
+        Dialog("trust", r"❯ 2\. No, exit", ("up", "enter")),
         Dialog("api-key", r"custom API key", ("up", "enter")),
     ),
     asking=r"Do you want|❯ 1\. Yes",
@@ -311,6 +314,7 @@ CLINE = Recipe(
     approve=("y",),
     deny=("n",),
     question=r"Cline is asking a question",
+    ask_agent=r"Cline needs permission",
 )
 
 
@@ -339,6 +343,7 @@ KIMI = Recipe(
     dialogs=(Dialog("trust", r"Trust this folder"),),
     asking=r"Run this command\?",
     question=r"→ \[1\] Red",
+    skip=("agents",),  # its tool wants the name of a configured sub-agent
 )
 
 
@@ -370,6 +375,7 @@ DROID = Recipe(
     asking=r"to approve|Yes, allow",
     ask_write=r"to approve|Yes, allow",
     question=r"Ask User",
+    skip=("agents",),  # its tool wants the name of a configured sub-agent
 )
 
 
@@ -401,12 +407,13 @@ GROK = Recipe(
     ask_step="bash rm -rf made",
     asking=r"1 \([●○]\)",
     ask_write=r"1 \([●○]\)",
-    approve=(r"/(\d) \([●○]\) Yes, proceed/",),
+    approve=(r"/(\d) \([●○]\) Yes, (?:proceed|send once)/",),
     deny=("ctrl-c",),
     question=r"Waiting on answers",
     dismiss=("X",),
     interrupt=("ctrl-c",),
     tool_step="bash for i in 1 2 3; do echo $i; sleep 2; done",
+    ask_agent=r"Allow Mock subagent",
 )
 
 AMP = Recipe(
@@ -417,6 +424,7 @@ AMP = Recipe(
     asking=r"Run this command\?",
     interrupt=("escape", "escape"),
     tool_step="bash for i in 1 2 3; do echo $i; sleep 2; done",
+    refused="blocked",
 )
 
 RECIPES = {

@@ -14,9 +14,10 @@ from prowl_client.aio import AsyncClient
 from prowl_client.errors import ProwlError
 from prowl_client.events import Gap
 
-__all__ = ["Service", "ServicePane"]
+__all__ = ["PATHS", "Service", "ServicePane"]
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
+PATHS = (_ROOT, _ROOT / "clients", _ROOT / "clients/prowl_client/gen")
 _START = 20.0  # seconds
 _GRACE = 10.0
 
@@ -43,11 +44,10 @@ class Service:
 
     async def __aenter__(self) -> Self:
         folder = Path(self._folder.name)
-        paths = [_ROOT, _ROOT / "clients", _ROOT / "clients/prowl_client/gen"]
         environment = {
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "PYTHONPATH": os.pathsep.join(map(str, PATHS)),
             "PROWL_SOCKET": str(self.socket),
             "LANG": "C.UTF-8",
         }

@@ -77,7 +77,7 @@ class TmuxPane:
     async def rows(self) -> list[str]:
         """Return the rows of the active screen, trailing blanks cut."""
         text = await self._server.run("capture-pane", "-p", "-t", self._name)
-        return [row.rstrip() for row in text.removesuffix("\n").split("\n")]
+        return [row.rstrip(" ") for row in text.removesuffix("\n").split("\n")]
 
     async def title(self) -> str:
         """Return the title that the program set, empty while it has set none."""

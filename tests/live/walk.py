@@ -26,6 +26,7 @@ class Walk:
 
     session: Session
     pane: ServicePane
+    service: Service
     expected: dict[str, str] = field(default_factory=dict)
     actual: dict[str, str] = field(default_factory=dict)
 
@@ -71,6 +72,6 @@ async def walking(agent: str, extra: Mapping[str, str] | None = None) -> AsyncIt
             environment = {**place.environment(installed.path), **how.environment(place), **(extra or {})}
             pane = await service.open([installed.command, *how.arguments], environment, place.project, 120, 40)
             try:
-                yield Walk(Session(pane, mock, how), pane)
+                yield Walk(Session(pane, mock, how), pane, service)
             finally:
                 await pane.close()

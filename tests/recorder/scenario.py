@@ -35,6 +35,7 @@ class Recording:
     async def rest(self, name: str, note: str) -> None:
         """Wait for the end of a turn and take it."""
         await self.session.quiet()
+        await asyncio.sleep(1.8)  # some agents go on for a while after the model's last word
         await self.take(name, "idle", _RESTING, note)
 
 
@@ -195,7 +196,8 @@ async def failing(recording: Recording) -> None:
     await session.say("Refuse [[err 400]]")
     await session.mock.wait(lambda mock: mock.served[-1] == "err 400", 10)
     await session.settle(2.0, 10)
-    await recording.take("failed", "idle", _RESTING, "HTTP 400 ended the turn")
+    await recording.take("failed", session.recipe.refused, _RESTING, "HTTP 400 ended the turn")
+    await session.press("escape")
     await session.clear()
 
 
