@@ -24,7 +24,7 @@ from prowl_svc.evidence.session import Ladder
 from prowl_svc.evidence.session_cache import SessionResolver
 from prowl_svc.evidence.watch import open_watch
 from prowl_svc.identity.frontdoor import FrontDoor, listen
-from prowl_svc.identity.portable import raise_descriptor_limit, running_system
+from prowl_svc.identity.portable import environment_of, raise_descriptor_limit, running_system
 from prowl_svc.model.agents import Agent
 from prowl_svc.observe.hub import Hub
 from prowl_svc.probe.prober import Prober, system_table
@@ -130,7 +130,12 @@ class Service:
             read=table.process,
             system=running_system(str(config.socket.parent)),
         )
-        self.callers = Callers(self._door.caller, lambda: self.host.roots)
+        self.callers = Callers(
+            self._door.caller,
+            lambda: self.host.roots,
+            self.roster.daemon_threads,
+            lambda generation: environment_of(generation, table.process),
+        )
         self._server: grpc.aio.Server | None = None
         self._health = health.aio.HealthServicer()
         self._agents: AgentServicer | None = None

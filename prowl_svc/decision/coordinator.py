@@ -60,6 +60,11 @@ class Provider(Protocol):
         """The session that the last sample proved to be this very process's, or None (providers.md §8.1)."""
         ...
 
+    @property
+    def daemon(self) -> Generation | None:
+        """The shared daemon that runs that session for the process, or None (providers.md §2.7)."""
+        ...
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return the facts since the last sample, in order."""
         ...
@@ -113,6 +118,11 @@ class Coordinator:
     def noted(self) -> str | None:
         """The session that the file provider proved, for session attribution."""
         return self._provider.noted if self._provider is not None else None
+
+    @property
+    def daemon(self) -> Generation | None:
+        """The shared daemon that runs the noted session, or None."""
+        return self._provider.daemon if self._provider is not None else None
 
     async def observe(self, observation: Observation) -> Decision | None:
         """Take an observation and return the decision after it; None when the pane was invalidated meanwhile.

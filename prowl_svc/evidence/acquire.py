@@ -52,6 +52,11 @@ class FileProvider(Protocol):
         """The session that the last sample proved to be this very process's, or None."""
         ...
 
+    @property
+    def daemon(self) -> Generation | None:
+        """The shared daemon that runs that session for the process, or None."""
+        ...
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return the facts since the last sample."""
         ...
@@ -152,6 +157,10 @@ class _Watched:
     @property
     def watched(self) -> Sequence[str]:
         return self._provider.watched
+
+    @property
+    def daemon(self) -> Generation | None:
+        return self._provider.daemon
 
     @property
     def noted(self) -> str | None:

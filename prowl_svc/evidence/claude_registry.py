@@ -155,6 +155,11 @@ class ClaudeRegistry:
         return (self._path,)
 
     @property
+    def daemon(self) -> Generation | None:
+        """Claude's sessions run in the process itself."""
+        return None
+
+    @property
     def noted(self) -> str | None:
         """The session of the last accepted record."""
         return self._last.fact.session if self._last is not None else None

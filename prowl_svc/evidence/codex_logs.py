@@ -209,6 +209,11 @@ class CodexLogs:
         """The session that the shared daemon runs for this process; one that it writes itself needs no note."""
         return self._link.thread if self._link is not None and not self._embedded else None
 
+    @property
+    def daemon(self) -> Generation | None:
+        """The shared daemon, while it runs the session for this process."""
+        return self._link.daemon if self._link is not None and not self._embedded else None
+
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return what the logs say since the last sample."""
         if not self._host.alive(self._generation):

@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 
-from prowl_svc.identity.caller import Attribution, Caller, attribute
+from prowl_svc.identity.caller import Attribution, Caller, attribute, attribute_thread
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.process import Generation
 from prowl_svc.rpc.errors import abort
@@ -13,12 +13,27 @@ from prowl_svc.rpc.errors import abort
 __all__ = ["Callers", "Gate"]
 
 
-class Callers:
-    """Looks callers up by the peer name of their connection; ``roots`` are the first processes of live panes."""
+DaemonThreads = Mapping[Generation, Mapping[str, tuple[str, Generation]]]
 
-    def __init__(self, caller: Callable[[str], Caller | None], roots: Callable[[], Mapping[Generation, str]]) -> None:
+
+class Callers:
+    """Looks callers up by the peer name of their connection.
+
+    ``roots`` are the first processes of live panes, ``daemons`` the threads that shared daemons run for panes, and
+    ``environment`` reads the variables of exactly one process.
+    """
+
+    def __init__(
+        self,
+        caller: Callable[[str], Caller | None],
+        roots: Callable[[], Mapping[Generation, str]],
+        daemons: Callable[[], DaemonThreads],
+        environment: Callable[[Generation], Mapping[str, str] | None],
+    ) -> None:
         self._caller = caller
         self._roots = roots
+        self._daemons = daemons
+        self._environment = environment
 
     def known(self, context: Any) -> bool:
         """Tell whether the call came through the front door."""
@@ -31,7 +46,9 @@ class Callers:
     def attribution(self, context: Any) -> Attribution | None:
         """Return the pane that the caller runs in, or None."""
         caller = self._caller(context.peer())
-        return None if caller is None else attribute(caller, self._roots())
+        if caller is None:
+            return None
+        return attribute(caller, self._roots()) or attribute_thread(caller, self._daemons(), self._environment)
 
 
 class Gate(grpc.aio.ServerInterceptor):

@@ -87,6 +87,9 @@ class DispatchServicer:
                     slot, Code.DISPATCH_FAILED, f"{error.message} Text may remain in the target pane."
                 ) from error
             raise
+        except BaseException:
+            self._dispatches.cancel(record.id)  # the caller left before the task was typed
+            raise
         self._host.interacted(surface, b"\r")
         return dispatch_pb2.DispatchResponse(target=target, dispatch=encode.dispatch_record(record))
 

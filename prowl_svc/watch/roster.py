@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from prowl_svc.decision.progress import worktree_busy
 from prowl_svc.model.observation import AgentEntry
+from prowl_svc.model.process import Generation
 from prowl_svc.model.state import DisplayState
 from prowl_svc.signals.surface import Facts
 from prowl_svc.watch.watcher import Environment, WatchedPane, Watcher
@@ -60,6 +61,26 @@ class Roster:
         """Return what epochs are bound to: the launch process and the trusted session."""
         watcher = self._watchers.get(pane)
         return Facts() if watcher is None else watcher.facts()
+
+    def daemon_threads(self) -> dict[Generation, dict[str, tuple[str, Generation]]]:
+        """Return each shared daemon's threads and the one pane that each works for, with that pane's launch process.
+
+        A thread that several panes show belongs to none of them.
+        """
+        found: dict[Generation, dict[str, tuple[str, Generation]]] = {}
+        twice: set[tuple[Generation, str]] = set()
+        for pane, watcher in self._watchers.items():
+            daemon, thread = watcher.coordinator.daemon, watcher.coordinator.noted
+            launch = watcher.facts().generation if daemon is not None else None
+            if daemon is None or thread is None or launch is None:
+                continue
+            threads = found.setdefault(daemon, {})
+            if thread in threads:
+                twice.add((daemon, thread))
+            threads[thread] = (pane, launch)
+        for daemon, thread in twice:
+            del found[daemon][thread]
+        return found
 
     def rows(self) -> Iterator[Row]:
         """Yield the agents in order of first detection, each as it is now."""
