@@ -9,7 +9,7 @@ LIFETIME: Final = 0.75
 """Seconds; an entry of exactly this age is expired."""
 
 PURGE_ABOVE: Final = 64
-"""With more entries than this, an insert drops the expired ones."""
+"""With more entries than this, and twice as many as the last time left, an insert drops the expired ones."""
 
 T = TypeVar("T")
 
@@ -20,6 +20,7 @@ class GroupCache(Generic[T]):
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._entries: dict[int, tuple[float, T | None]] = {}
+        self._purge_above = PURGE_ABOVE
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -29,11 +30,17 @@ class GroupCache(Generic[T]):
         entry = self._entries.get(pgrp)
         return (entry[1],) if entry is not None and self._fresh(entry[0]) else None
 
+    def last(self, pgrp: int) -> T | None:
+        """Return the value that was found last, however old, or None."""
+        entry = self._entries.get(pgrp)
+        return entry[1] if entry is not None else None
+
     def put(self, pgrp: int, value: T | None, read_at: float | None = None) -> None:
         """Keep a value that was read at ``read_at`` (now if None)."""
         self._entries[pgrp] = (self._clock() if read_at is None else read_at, value)
-        if len(self._entries) > PURGE_ABOVE:
+        if len(self._entries) > self._purge_above:
             self._entries = {key: entry for key, entry in self._entries.items() if self._fresh(entry[0])}
+            self._purge_above = max(PURGE_ABOVE, 2 * len(self._entries))  # many live groups are not sifted every time
 
     def _fresh(self, read_at: float) -> bool:
         return self._clock() - read_at < LIFETIME

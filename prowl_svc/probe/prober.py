@@ -88,9 +88,16 @@ class Prober:
         if job is None and read_at != self._clock():  # the group may be younger than the shared pass
             read_at, snapshot = self._snapshot(fresh=True)
             job = snapshot.job(pgrp)
-        value = None if job is None else self._identified(snapshot, job)
+        value = None if job is None else self._repeated(pgrp, job) or self._identified(snapshot, job)
         self._found.put(pgrp, value, read_at)
         return value
+
+    def _repeated(self, pgrp: int, job: Job) -> tuple[Job, Identification | None] | None:
+        """Return the last answer itself when the same job was enough for it, so that nothing is judged twice."""
+        last = self._found.last(pgrp)
+        if last is None or last[1] is None or last[1].score <= SCORES["token"] or last[0] != job:
+            return None
+        return last
 
     def _identified(self, snapshot: Snapshot, job: Job) -> tuple[Job, Identification | None]:
         """Prefer the job; a relay's inner terminal counts when the job tells nothing, or the same less surely."""

@@ -17,6 +17,7 @@ MAX_HOPS: Final = 32
 
 _MAX_NESTING: Final = 3  # generations between a relay and the leader on its terminal
 _ARGV_BYTES: Final = 256 * 1024
+_ARGV_USUALLY: Final = 4096
 
 
 class Snapshot(Protocol):
@@ -100,6 +101,7 @@ class LinuxSnapshot:
 
     def __init__(self, scan: proctable.Scan) -> None:
         self.scan = scan
+        self._inner: list[tuple[int, tuple[int, ...]]] | None = None
 
     def job(self, pgrp: int) -> Job | None:
         """Return the living members of a group with their arguments, newest first."""
@@ -114,23 +116,33 @@ class LinuxSnapshot:
         """Look for the one session below the members whose terminal has a foreground group of its own."""
         inner: set[int] = set()
         members = {process.pid for process in job.processes}
-        for pid in self.scan.leaders():
-            row = proctable.read_stat(pid)
-            if row is not None and row[5] not in (-1, 0, job.pgrp) and _descends(row[1], members):
-                inner.add(row[5])
+        for pgrp, above in self._sessions():
+            if pgrp != job.pgrp and not members.isdisjoint(above):
+                inner.add(pgrp)
         return self.job(inner.pop()) if len(inner) == 1 else None
 
+    def _sessions(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Return each terminal session: its foreground group and the processes above its leader; read once a pass."""
+        if self._inner is None:
+            parents: dict[int, int] = {}
+            rows = (proctable.read_stat(pid) for pid in self.scan.leaders())
+            self._inner = [
+                (row[5], _above(row[1], parents)) for row in rows if row is not None and row[5] not in (-1, 0)
+            ]
+        return self._inner
 
-def _descends(pid: int, members: set[int]) -> bool:
-    """Tell whether a process is one of ``members`` or below one, by a few generations."""
-    for _ in range(_MAX_NESTING):
-        if pid in members:
-            return True
-        row = proctable.read_stat(pid)
-        if row is None or row[1] <= 1:
-            return False
-        pid = row[1]
-    return False
+
+def _above(pid: int, parents: dict[int, int]) -> tuple[int, ...]:
+    """Return a process and those above it, by a few generations; ``parents`` keeps what was read."""
+    chain: list[int] = []
+    while len(chain) < _MAX_NESTING:
+        chain.append(pid)
+        if pid not in parents:
+            row = proctable.read_stat(pid)
+            parents[pid] = row[1] if row is not None else 0
+        if (pid := parents[pid]) <= 1:
+            break
+    return tuple(chain)
 
 
 def _member(pid: int, pgrp: int) -> Process | None:
@@ -144,11 +156,18 @@ def _member(pid: int, pgrp: int) -> Process | None:
 
 def _argv(pid: int) -> tuple[str, ...] | None:
     try:
-        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
-            data = file.read(_ARGV_BYTES)
+        descriptor = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    return tuple(part.decode("utf-8", "replace") for part in (data or b"").split(b"\0") if part) or None
+    try:
+        data = os.read(descriptor, _ARGV_USUALLY)
+        if len(data) == _ARGV_USUALLY:
+            data += os.read(descriptor, _ARGV_BYTES - _ARGV_USUALLY)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return tuple(part for part in data.decode("utf-8", "replace").split("\0") if part) or None
 
 
 def _process(row: proctable.Row, argv: tuple[str, ...] | None = None) -> Process:

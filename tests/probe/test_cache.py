@@ -50,3 +50,19 @@ def test_purge_above_64_entries() -> None:
     cache.put(1000, "codex")
     assert 1 == len(cache)
     assert ("codex",) == cache.get(1000)
+
+
+def test_many_live_groups_are_not_sifted_with_every_insert() -> None:
+    """After a purge that left many, the next one waits until there are twice as many; the last value stays known."""
+    clock = Clock()
+    cache: GroupCache[str] = GroupCache(clock)
+    for group in range(PURGE_ABOVE + 1):
+        cache.put(group, "claude")
+    clock.now += LIFETIME
+    for group in range(PURGE_ABOVE + 1, 2 * PURGE_ABOVE + 2):
+        cache.put(group, "codex")
+    assert "claude" == cache.last(0)
+    assert None is cache.get(0)
+    cache.put(1000, "codex")
+    assert None is cache.last(0)
+    assert PURGE_ABOVE + 2 == len(cache)

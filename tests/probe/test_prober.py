@@ -83,6 +83,19 @@ def test_cache_holds_three_quarters_of_a_second(world: World, prober: Prober) ->
     assert 2 == world.passes
 
 
+def test_the_same_job_is_judged_once(world: World, prober: Prober) -> None:
+    """A job that is read again and is the same gives the very same answer; a changed argument is judged anew."""
+    world.jobs = {10: (process(10, ["claude"]),)}
+    first = prober.identify(10)
+    world.now += 1
+    assert first is prober.identify(10)
+    world.now += 1
+    world.jobs = {10: (process(10, ["claude", "--resume"]),)}
+    second = prober.identify(10)
+    assert second is not None
+    assert ("claude", "--resume") == second.process.argv
+
+
 def test_fresh_looks_past_the_cache(world: World, prober: Prober) -> None:
     """A probe after the end of a command sees the present."""
     world.jobs = {10: (process(10, ["claude"]),)}
