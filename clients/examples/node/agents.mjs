@@ -14,6 +14,8 @@ const contract = loader.loadSync(['prowl/v1/agents.proto', 'prowl/v1/errors.prot
   includeDirs: [here('../../../proto')],
   longs: String, // revisions are 64 bits wide
   enums: String,
+  defaults: true,
+  arrays: true,
   oneofs: true,
 });
 const { AgentService } = grpc.loadPackageDefinition(contract).prowl.v1;
@@ -29,8 +31,8 @@ function address() {
 function failure(error) {
   const [packed] = error.metadata?.get('grpc-status-details-bin') ?? [];
   const details = {};
-  for (const { typeUrl, value } of packed ? contract['google.rpc.Status'].deserialize(packed).details : []) {
-    const name = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+  for (const { type_url: type, value } of packed ? contract['google.rpc.Status'].deserialize(packed).details : []) {
+    const name = type.slice(type.lastIndexOf('/') + 1);
     details[name] = contract[name]?.deserialize(value);
   }
   return { code: details['google.rpc.ErrorInfo']?.reason ?? grpc.status[error.code], details };
