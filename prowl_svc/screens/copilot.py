@@ -19,7 +19,7 @@ _NEWER: Final = re.compile(r"[∙∘○◎◉●] +(?:Working|Thinking)(?: |$)")
 _LIVE: Final = re.compile(r"[∙∘○◎◉] +\w+.*\besc\b", re.IGNORECASE)
 _WAITING: Final = re.compile(r"[∙∘○◎◉●] +Waiting for (?:[0-9]+ )?background agents?\b")
 _CHOICE: Final = re.compile(r"│ *❯ *[0-9]+\.")
-_TABS: Final = re.compile(r"Current +(?:\w[\w ]*\w +)*\[[A-Z][\w ]*\]")
+_TABS: Final = ("[Sessions]", "[Issues]", "[Pull requests]", "[Gists]")
 _RULED: Final = ruled_composer("❯")
 _TAIL: Final = last_rows(24)
 
@@ -112,7 +112,8 @@ def help_row(frame: Frame) -> range:
 
 def shows_other_tab(frame: Frame, span: range) -> bool:
     """It marks another tab than the current session's"""
-    return _TABS.match(frame.trimmed[span.start]) is not None
+    row = frame.trimmed[span.start]
+    return row.startswith("Current  ") and any(tab in row for tab in _TABS)
 
 
 def picks(frame: Frame, span: range) -> bool:

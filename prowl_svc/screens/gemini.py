@@ -7,7 +7,7 @@ from prowl_svc._fast.rows_glyphs import Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import asks_to_confirm, boxes, final_box, inner, last_rows, run_above
+from prowl_svc.screens.regions import asks_to_confirm, boxes, final_box, inner, last_rows, rule_above, run_above
 from prowl_svc.screens.rules import AgentScreen, Rule, TitleRules, holds, says, text
 
 __all__ = ["SCREEN"]
@@ -24,9 +24,9 @@ _TAIL: Final = last_rows(24)
 def composer(frame: Frame) -> range:
     """The composer: half-block rows, or rules, around a prompt; nothing of the transcript under it."""
     kinds, heads = frame.kinds, frame.heads
-    bottom = kinds.rfind(Kind.RULE)
-    top = kinds.rfind(Kind.RULE, 0, bottom) if bottom > 0 else -1
-    if top < 0 or heads[top + 1] not in _PROMPTS or heads[top] + heads[bottom] not in ("▄▀", "──"):
+    bottom = rule_above(frame, frame.end, "▀─")
+    top = rule_above(frame, bottom, "▄" if bottom >= 0 and heads[bottom] == "▀" else "─")
+    if top < 0 or heads[top + 1] not in _PROMPTS:
         return range(0)
     # A message of the user's looks the same, but an answer or a box follows it.
     for row in range(bottom + 1, frame.end):

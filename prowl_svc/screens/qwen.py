@@ -14,6 +14,7 @@ from prowl_svc.screens.regions import (
     inner,
     is_braille_row,
     last_rows,
+    rule_above,
     run_above,
     selected_choice,
 )
@@ -31,9 +32,8 @@ _KEYS: Final = ("tonavigate", "↑/↓:navigate")
 
 def composer(frame: Frame) -> range:
     """The composer: the lowest two rules, with a prompt under the upper one."""
-    kinds = frame.kinds
-    bottom = kinds.rfind(Kind.RULE)
-    top = kinds.rfind(Kind.RULE, 0, bottom) if bottom > 0 else -1
+    bottom = rule_above(frame, frame.end, "─")
+    top = rule_above(frame, bottom, "─")
     return range(top, bottom + 1) if top >= 0 and frame.heads[top + 1] in _PROMPTS else range(0)
 
 

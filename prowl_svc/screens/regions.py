@@ -27,6 +27,7 @@ __all__ = [
     "last_rows",
     "logical_rows",
     "rows_upwards",
+    "rule_above",
     "ruled_composer",
     "run_above",
     "screen",
@@ -123,6 +124,15 @@ def style_of(scalar: str) -> Style | None:
     if scalar in "∙∘○◎◉":
         return Style.DOT_CYCLE
     return Style.SYMBOL_CYCLE if scalar in _ANIMATED else None
+
+
+def rule_above(frame: Frame, row: int, scalars: str) -> int:
+    """Return the last horizontal rule above ``row`` that is drawn with one of ``scalars``, or -1."""
+    kinds, heads = frame.kinds, frame.heads
+    found = kinds.rfind(Kind.RULE, 0, max(0, row))
+    while found >= 0 and heads[found] not in scalars:
+        found = kinds.rfind(Kind.RULE, 0, found)
+    return found
 
 
 # -- texts: all take lowered text --------------------------------------------------------------------------------------

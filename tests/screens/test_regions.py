@@ -139,3 +139,19 @@ def test_frame_facts() -> None:
     assert range(2, 4) == frame.last(2)
     assert range(4) == frame.last(9)
     assert range(2, 2) == Frame(["", ""]).last(3)
+
+
+def test_the_box_that_ends_the_screen() -> None:
+    """The last box counts whole or without its top, and only with as many rows under it as are allowed."""
+    assert range(1, 4) == regions.final_box(lines("a\n╭──╮\n│ b│\n╰──╯\n\n"))
+    assert range(2) == regions.final_box(lines("│ b│\n╰──╯"))
+    under = lines("╭──╮\n│ b│\n╰──╯\nnote")
+    assert (range(0), range(3)) == (regions.final_box(under), regions.final_box(under, 1))
+    assert range(0) == regions.final_box(lines("a\n│ b│\nc\n╰──╯"))
+
+
+def test_rows_and_rules_above_a_row() -> None:
+    """The rows directly above end at a blank one; a rule above is one that is drawn with the given scalars."""
+    frame = lines("────\na\n\n----\nb\nc")
+    assert range(3, 5) == regions.run_above(frame, 5)
+    assert (3, 0, -1) == tuple(regions.rule_above(frame, 5, scalars) for scalars in ("─-", "─", "═"))
