@@ -65,6 +65,12 @@ def older(frame: Frame) -> range:
 # -- what they say -----------------------------------------------------------------------------------------------------
 
 
+def shows_child(frame: Frame, span: range) -> bool:
+    """It leads from a subagent's session to its parent, the one before and the next"""
+    joined = frame.joined(span)
+    return "Parent " in joined and "Prev " in joined and "Next " in joined and not permits(frame, span)
+
+
 def permits(frame: Frame, span: range) -> bool:
     """A row is headed by △, as all that concerns permissions is, or its last rows allow or reject"""
     if frame.glyphs & Glyph.TRIANGLE and any(_HEADING.match(row) for row in frame.trimmed[span.start : span.stop]):
@@ -125,6 +131,7 @@ SCREEN: Final = AgentScreen(
     tail=0,
     question=dialog,
     rules=(
+        Rule("opencode.viewer", RawState.UNKNOWN, dialog, shows_child),
         Rule("opencode.permission", RawState.BLOCKED, dialog, permits),
         Rule("opencode.permission", RawState.BLOCKED, older, text("△ Permission required"), needs=Glyph.TRIANGLE),
         Rule("opencode.selectionFooter", RawState.BLOCKED, dialog, answers),
