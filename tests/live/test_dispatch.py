@@ -1,35 +1,122 @@
-"""A task handed to a real agent, whose last tool call is the receipt."""
+"""A real agent is handed a task, proves by its last tool call that it did it, and the coordinator gets the receipt."""
 
+import asyncio
+import json
 import os
-import shlex
+import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from prowl.v1 import agents_pb2, dispatch_pb2
 
+from prowl_svc.signals.delivery import typed_prompt
 from tests.live.service import PATHS
-from tests.live.walk import walking
+from tests.live.session import matches
+from tests.live.walk import RESTING, Walk, walking
+from tests.mock_models.server import Phase
 
 pytestmark = pytest.mark.live
 
-_SUMMARY = "the button is red now"
-_COMPLETE = shlex.join(
-    [sys.executable, "-m", "prowl_cli.main", "agents", "dispatch-complete", "--outcome", "succeeded", "--summary"]
-)
+PROWL = f"{sys.executable} -m prowl_cli.main"
+"""What an installation has as ``prowl`` on its PATH; the agent's own environment leads to the modules."""
+
+INSIDE = {"PYTHONPATH": os.pathsep.join(map(str, PATHS))}
 
 
-async def test_claude_completes_the_task_that_it_was_handed() -> None:
-    """The coordinator's wait returns the receipt that the agent's own command made, and no other way leads there."""
-    async with walking("claude", {"PYTHONPATH": os.pathsep.join(map(str, PATHS))}) as walk:
+async def prowl(walk: Walk, *argv: str, stdin: str = "") -> dict[str, object]:
+    """The command as a coordinator runs it, outside any pane; returns its envelope."""
+    process = await asyncio.create_subprocess_exec(
+        *PROWL.split(),
+        *argv,
+        "--json",
+        env={**os.environ, **INSIDE, "PROWL_SOCKET": str(walk.service.socket)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(60):
+            out, _ = await process.communicate(stdin.encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    envelope: dict[str, object] = json.loads(out)
+    return envelope
+
+
+async def hand(walk: Walk, task: str) -> dict[str, object]:
+    return await prowl(walk, "agents", "dispatch", walk.pane.ident, "--prompt", "-", stdin=task)
+
+
+def heard(home: Path) -> Iterator[str]:
+    """What Claude took as messages of its user, from its own transcripts."""
+    for transcript in home.glob(".claude/projects/*/*.jsonl"):
+        for line in transcript.read_text("utf-8").splitlines():
+            entry = json.loads(line)
+            content = entry.get("message", {}).get("content")
+            if entry.get("type") == "user" and isinstance(content, str):
+                yield content
+
+
+async def test_a_task_and_its_receipt() -> None:
+    """Claude gets the whole task as one message, completes it by a command, and the wait returns the receipt."""
+    async with walking("claude", INSIDE) as walk:
         await walk.session.start()
-        client = walk.service.client
-        task = f"Make the button red. [[slow 2 ++ bash {_COMPLETE} {shlex.quote(_SUMMARY)}]]"
-        handed = await client.dispatch(dispatch_pb2.DispatchRequest(pane=walk.pane.ident, prompt=task))
-        assert dispatch_pb2.DISPATCH_STATE_PENDING == handed.dispatch.state
+        await walk.pane.until(*RESTING)
+        completion = f'{PROWL} agents dispatch-complete --outcome succeeded --summary "two lines were said"'
+        task = f"Say two lines:\n\n\tthen [[bash {completion} | text It is done.]]"
+        answer = await hand(walk, task)
+        assert answer["ok"], answer
+        issued = answer["data"]["dispatch"]
+        assert "pending" == issued["state"]
+        waiting = asyncio.create_task(prowl(walk, "agents", "wait", "--dispatch", issued["id"], "--timeout", "60"))
+        again = await hand(walk, "More")
+        assert "DISPATCH_PENDING" == again["error"]["code"]
+        assert issued == again["error"]["details"]["record"]
         await walk.session.asked()
         await walk.session.press(*walk.recipe.approve)
-        awaited = agents_pb2.DispatchWait(dispatch_id=handed.dispatch.id)
-        answer = await client.wait(agents_pb2.WaitRequest(dispatch=awaited, timeout_seconds=30))
-        assert handed.dispatch.id == answer.receipt.id
-        assert dispatch_pb2.DISPATCH_OUTCOME_SUCCEEDED == answer.receipt.outcome
-        assert _SUMMARY == answer.receipt.summary
+        received = await waiting
+        assert received["ok"], received
+        receipt = received["data"]["receipt"]
+        assert (issued["id"], "completed", "succeeded", "two lines were said") == (
+            *(receipt[key] for key in ("id", "state", "outcome", "summary")),
+        )
+        await walk.session.quiet()
+        (message,) = (text for text in heard(walk.session.mock.project.parent) if "[Prowl]" in text)
+        # Claude says so when a message was pasted, and shows a tab as four blanks.
+        pasted = re.fullmatch(r"\s*<pasted_content [^>]*>\n(.*)\n</pasted_content [^>]*>\s*", message, re.DOTALL)
+        assert pasted is not None, message
+        assert typed_prompt(task).replace("\t", " " * 4) == pasted[1]
+        assert await walk.pane.until(*RESTING) in RESTING
+
+
+async def test_nothing_is_typed_where_it_is_not_awaited() -> None:
+    """A draft, a running turn and an open question each refuse the task with a reason, and stay as they are."""
+    async with walking("claude") as walk:
+        await walk.session.start()
+        await walk.pane.until(*RESTING)
+        await walk.session.draft("half a thought")
+        drafting = await hand(walk, "Do it")
+        await walk.session.until("half a thought")
+        await walk.session.clear()
+
+        await walk.session.say("Go on [[slow 6]]")
+        await walk.session.working("slow")
+        await walk.pane.until("working")
+        busy = await hand(walk, "Do it")
+        await walk.session.quiet()
+
+        await walk.session.say("Do [[bash touch made.txt]]")
+        await walk.session.asked()
+        await walk.pane.until("blocked")
+        blocked = await hand(walk, "Do it")
+        assert matches(walk.recipe.asking, await walk.session.screen())
+        await walk.session.press(*walk.recipe.approve)
+        await walk.session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 20)
+
+        assert ["DISPATCH_TARGET_BUSY"] * 3 == [answer["error"]["code"] for answer in (drafting, busy, blocked)]
+        assert "input area" in drafting["error"]["message"]
+        assert not [text for text in heard(walk.session.mock.project.parent) if "[Prowl]" in text]
+        await walk.pane.until(*RESTING)
+        assert (await hand(walk, "Now it can be done"))["ok"]

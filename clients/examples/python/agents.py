@@ -17,9 +17,9 @@ from prowl.v1 import agents_pb2, agents_pb2_grpc, common_pb2, errors_pb2
 
 def address():
     """Return where the service listens; the authority of a Unix socket is set by hand, below."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/prowl-{os.getuid()}"
-    default = f"{runtime}/prowl/prowl.sock" if "XDG_RUNTIME_DIR" in os.environ else f"{runtime}/prowl.sock"
-    return f"unix:{os.environ.get('PROWL_SOCKET') or default}"
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    folder = f"{runtime}/prowl" if runtime else f"/tmp/prowl-{os.getuid()}"
+    return f"unix:{os.environ.get('PROWL_SOCKET') or f'{folder}/prowl.sock'}"
 
 
 def failure(error):
