@@ -77,10 +77,8 @@ def opened(frame: Frame) -> range:
 
 
 def older(frame: Frame) -> range:
-    """A dialog, or the last 24 non-blank rows of a screen without the newer composer."""
-    if frame.fact(composer) or frame.fact(opened):
-        return range(0)
-    return frame.fact(dialog) or frame.fact(_TAIL)
+    """The last 24 non-blank rows of a screen without the newer composer or a dialog that the user opened."""
+    return range(0) if frame.fact(composer) or frame.fact(opened) else frame.fact(_TAIL)
 
 
 def status(frame: Frame) -> range:
