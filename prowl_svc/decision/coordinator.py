@@ -69,6 +69,10 @@ class Provider(Protocol):
         """Return the facts since the last sample, in order."""
         ...
 
+    def unchanged(self, now: float) -> bool:
+        """Tell, by a cheap look, that a sample would only repeat the last one; False when in doubt."""
+        ...
+
     def close(self) -> None:
         """Let go of what is held; the process it is bound to is not the pane's any more."""
         ...
@@ -154,6 +158,19 @@ class Coordinator:
                     self._step(Interaction())
             self._step(Tick())
             return self.decision
+
+    def quiet(self) -> bool:
+        """Tell that an observation of the same process and screen as the last one would change nothing.
+
+        For panes at rest: the provider has nothing new, and time alone, such as the end of a quiet log's selection,
+        does not change the decision either.
+        """
+        machine, now = self._machine, self._clock()
+        if machine.held or self._turn.locked():
+            return False
+        if self._provider is not None and not self._provider.unchanged(now):
+            return False
+        return not machine.roots or step(machine, Tick(), now).decision == machine.decision
 
     def interact(self) -> Decision:
         """A key press, paste or sent text reached the pane."""

@@ -1,7 +1,8 @@
 """When a pane is scanned next: cold, warm, active, pushed; pure arithmetic (detection.md §4.5).
 
 The driver keeps one ``Schedule`` per pane, sleeps until ``deadline(schedule)``, asks ``poll`` what is due, and reports
-what happened by ``wake``, ``output``, ``looked``, ``scanned`` and ``withdrawn``. All times are monotonic seconds.
+what happened by ``wake``, ``output``, ``looked``, ``scanned``, ``glanced`` and ``withdrawn``. All times are monotonic
+seconds.
 """
 
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ __all__ = [
     "Mode",
     "Schedule",
     "deadline",
+    "glanced",
     "looked",
     "output",
     "poll",
@@ -128,6 +130,11 @@ def scanned(schedule: Schedule, now: float, present: bool, pushed: bool = False)
     if after.mode is Mode.COLD or after.warm_until <= now:
         return Schedule(last_scan=now, last_look=after.last_look)
     return replace(after, scan_at=min(now + WARM_INTERVAL, after.warm_until))
+
+
+def glanced(schedule: Schedule, now: float) -> Schedule:
+    """Report that a glance at ``now`` stood for a scan of an active pane; output is scanned as soon as before."""
+    return replace(schedule, scan_at=now + ACTIVE_INTERVAL)
 
 
 def withdrawn(schedule: Schedule, now: float) -> Schedule:

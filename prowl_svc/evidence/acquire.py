@@ -61,6 +61,10 @@ class FileProvider(Protocol):
         """Return the facts since the last sample."""
         ...
 
+    def unchanged(self, now: float) -> bool:
+        """Tell, by a cheap look, that a sample would only repeat the last one; False when in doubt."""
+        ...
+
     def close(self) -> None:
         """Let go of what is held."""
         ...
@@ -174,6 +178,9 @@ class _Watched:
             self._followed, self._followed_at = paths, now
             self._watch.follow(self, paths, self._wake)
         return facts
+
+    def unchanged(self, now: float) -> bool:
+        return self._provider.unchanged(now)
 
     def close(self) -> None:
         self._watch.follow(self, (), self._wake)

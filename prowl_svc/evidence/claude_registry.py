@@ -148,6 +148,7 @@ class ClaudeRegistry:
         self._warnings = warnings
         self._last: Snapshot | None = None
         self._unchanged: tuple[int, int, int] | None = None
+        self._missing = False
 
     @property
     def watched(self) -> Sequence[str]:
@@ -169,6 +170,7 @@ class ClaudeRegistry:
         if not self._host.alive(self._generation):
             return self._revoke("processChanged", now)
         signature = self._signature()
+        self._missing = signature is None
         if signature is None:
             return self._suspend("snapshotUnavailable", now)
         if self._last is not None and self._unchanged == signature:
@@ -191,6 +193,11 @@ class ClaudeRegistry:
         self._unchanged = signature
         self._warnings.succeeded()
         return [snapshot.fact]
+
+    def unchanged(self, now: float) -> bool:
+        """Tell that the record is the one that was read, or is missing as it was; the process is not looked at."""
+        signature = self._signature()
+        return self._missing if signature is None else self._last is not None and signature == self._unchanged
 
     def close(self) -> None:
         """Nothing is held."""

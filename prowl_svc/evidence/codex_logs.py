@@ -25,6 +25,8 @@ _IN_THREAD = 64 << 10
 """Bytes from which on reading leaves the event loop."""
 _MAX_CLOSED = 256
 _LAST_YEAR = 253_000_000_000
+_LISTED_FOR = 1.0
+"""Seconds for which an unchanged number of descriptors stands for unchanged descriptors."""
 _LINK_INTERVAL = 1.0
 """Seconds between two looks into the daemon's diagnostics."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
@@ -193,6 +195,7 @@ class CodexLogs:
         self._linked_at = float("-inf")
         self._embedded = False
         self._others: Mapping[str, Header] = {}
+        self._listed: tuple[float, tuple[int, ...] | None] | None = None
 
     @property
     def state(self) -> LogState:
@@ -216,8 +219,10 @@ class CodexLogs:
 
     async def sample(self, now: float) -> Sequence[ProviderFact]:
         """Return what the logs say since the last sample."""
+        self._listed = None
         if not self._host.alive(self._generation):
             return [Unavailable()]
+        counts = self._open_counts()  # before the listing: what is opened meanwhile counts as new
         paths, late = self._logs(self._generation.pid), False
         if paths:
             self._embedded = True
@@ -234,14 +239,37 @@ class CodexLogs:
             return [Unavailable()]  # what was read may be another process's: cursors stay as they were
         self._state = state
         if failure is None:
+            self._listed = (now, counts)
             self._warnings.succeeded(self._details("available", "none"))
         else:
             category, detail = failure
             self._failed(category, "unavailable" if category == "continuityLost" else "suspended", detail, now)
         return facts
 
+    def unchanged(self, now: float) -> bool:
+        """Tell that nothing was appended, opened or closed since a healthy sample of less than a second ago.
+
+        Where the system does not count descriptors, nothing is known to be unchanged. The process is not looked at.
+        """
+        if self._listed is None or self._listed[1] is None or now - self._listed[0] >= _LISTED_FOR:
+            return False
+        if self._open_counts() != self._listed[1]:
+            return False
+        try:
+            return all(
+                (status := os.stat(path)).st_size == cursor.offset and status.st_ino == cursor.inode
+                for path, cursor in self._state.cursors.items()
+            )
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Nothing is held."""
+
+    def _open_counts(self) -> tuple[int, ...] | None:
+        pids = [self._generation.pid, *([self._link.daemon.pid] if self._link is not None else [])]
+        counts = [self._host.open_count(pid) for pid in pids]
+        return None if None in counts else tuple(count or 0 for count in counts)
 
     def _logs(self, pid: int) -> list[str] | None:
         files = self._host.open_files(pid, lambda path: session_log(path, self._sessions, self._own_root))

@@ -26,6 +26,10 @@ class Host(Protocol):
         """Return the files that a process holds open for writing and whose path is wanted."""
         ...
 
+    def open_count(self, pid: int) -> int | None:
+        """Return how many descriptors a process holds, where the system tells that at once, else None."""
+        ...
+
     def environment(self, pid: int) -> dict[str, str]:
         """Return the environment a process was started with; empty where it cannot be read."""
         ...
@@ -49,6 +53,13 @@ class SystemHost:
     def open_files(self, pid: int, wanted: Callable[[str], bool]) -> OpenFiles:
         """Return the files that a process holds open for writing and whose path is wanted."""
         return list_open_files(pid, wanted)
+
+    def open_count(self, pid: int) -> int | None:
+        """Return how many descriptors a process holds: the size of its folder, on Linux from 6.2 on."""
+        try:
+            return os.stat(f"/proc/{pid}/fd").st_size or None
+        except OSError:
+            return None
 
     def environment(self, pid: int) -> dict[str, str]:
         """Return the environment a process was started with; macOS does not tell."""

@@ -17,6 +17,8 @@ BASE = 1.0
 BASE_AFTER_WIDE_SCAN = 8.0
 MAX_DOUBLINGS = 4
 CAP = 15.0
+_SIFT_EVERY = 10.0
+"""Seconds between two looks for processes that are gone."""
 DROPPED_AT = 3
 
 
@@ -80,15 +82,25 @@ class SessionResolver:
         self._host = host
         self._turn = asyncio.Lock()
         self._known: dict[tuple[Agent, Generation], _Known] = {}
+        self._sifted = float("-inf")
+
+    def kept(self, agent: Agent, generation: Generation, noted: str | None, now: float) -> Resolution | None:
+        """Return the last answer about a process while that lasts, else None: then ``resolve`` looks again."""
+        known = self._known.get((agent, generation))
+        if known is None or now >= known.due or noted != known.noted:
+            return None
+        return Resolution(known.session, fresh=False)
 
     async def resolve(self, query: SessionQuery, now: float) -> Resolution:
         """Return the session of a process at ``now`` (monotonic seconds), from the cache while that lasts."""
         key = (query.agent, query.generation)
-        known = self._known.get(key)
-        if known is not None and now < known.due and query.noted == known.noted:
-            return Resolution(known.session, fresh=False)
+        kept = self.kept(query.agent, query.generation, query.noted, now)
+        if kept is not None:
+            return kept
         async with self._turn:
-            self._forget_dead()
+            if now - self._sifted >= _SIFT_EVERY:
+                self._sifted = now
+                self._forget_dead()
             attribution = await asyncio.to_thread(self._attribute, query)
         return self._take(key, attribution, query.noted, now)
 
@@ -118,7 +130,11 @@ class SessionResolver:
 
     def _claimed(self, key: tuple[Agent, Generation], session: str) -> bool:
         return any(
-            other != key and other[0] is key[0] and known.session is not None and known.session.id == session
+            other != key
+            and other[0] is key[0]
+            and known.session is not None
+            and known.session.id == session
+            and self._host.alive(other[1])
             for other, known in self._known.items()
         )
 

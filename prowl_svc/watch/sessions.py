@@ -67,6 +67,10 @@ class SessionLookup:
         if self._task is not None or now - self._looked < _LOOK_EVERY:
             return
         self._looked = now
+        kept = source.resolver.kept(agent, process.generation, noted, now)
+        if kept is not None:
+            self._take(retain(self._retained, process.pid, kept))
+            return
         environment = source.host.environment(process.pid)
         query = SessionQuery(
             agent=agent,

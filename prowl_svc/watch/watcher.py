@@ -4,12 +4,11 @@ Output, side-channel events, input and the death of the agent wake it; the caden
 """
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from prowl_svc.clocks import Clocks
@@ -21,7 +20,7 @@ from prowl_svc.evidence.program_status import RecordStore, summarize
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import ProgramSummary
 from prowl_svc.model.observation import AgentEntry, SessionRef
-from prowl_svc.model.process import Generation
+from prowl_svc.model.process import Generation, Identification, Process
 from prowl_svc.model.state import Decision, Detection, RawState
 from prowl_svc.model.terminal import Progress, PromptMark, Reset, SideEvent, Title
 from prowl_svc.probe import presence
@@ -30,6 +29,7 @@ from prowl_svc.screens.classify import classify
 from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import Facts
 from prowl_svc.terminal.screen import Screen
+from prowl_svc.watch.pulse import Pulse
 from prowl_svc.watch.sessions import SessionLookup, SessionSource
 from prowl_svc.watch.viewers import Viewers
 
@@ -79,6 +79,7 @@ class Environment:
     watched: Callable[[Agent], bool]
     viewer_timeout: float = 15.0
     sessions: SessionSource | None = None
+    pulse: Pulse = field(default_factory=Pulse)
 
 
 class Watcher:
@@ -100,6 +101,7 @@ class Watcher:
         self._sessions = SessionLookup(environment.sessions, self._session_changed)
         self.detection: Detection | None = None
         self.foreground: int | None = None
+        self._found: Identification | None = None
         self._attention = Attention()
         self._schedule = schedule.Schedule()
         self._memo: tuple[Agent, int, str] | None = None
@@ -249,6 +251,7 @@ class Watcher:
                 else:
                     await self._sleep(now)
         finally:
+            self._env.pulse.forget(self._due)
             self._sessions.cancel()
             self._watch_process(None)
 
@@ -265,9 +268,50 @@ class Watcher:
         self._expire(now)
         times = [schedule.deadline(self._schedule), progress.next_wake(self.indicator, now)]
         until = min((at for at in times if at is not None), default=None)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wakeup.wait(), None if until is None else max(0.0, until - now))
+        if until is not None:
+            self._env.pulse.at(self._due, until - now, early=self._resting)
+        await self._wakeup.wait()
         self._wakeup.clear()
+        self._env.pulse.forget(self._due)
+
+    @property
+    def _resting(self) -> bool:
+        """Whether the next scan is one of cadence only: nothing happened since the last one."""
+        return (
+            self._schedule.mode is schedule.Mode.ACTIVE
+            and self._burst_began is None
+            and not self._command_finished
+            and not self.indicator.running
+        )
+
+    def _due(self) -> None:
+        """The time to wake has come; where a glance finds everything as it was, the task sleeps on."""
+        now = self._monotonic()
+        if self._resting and not self._wakeup.is_set() and self._glance():
+            self._schedule = schedule.glanced(self._schedule, now)
+            self._env.pulse.at(self._due, schedule.ACTIVE_INTERVAL, early=True)
+            return
+        if self._resting:
+            self._schedule = replace(self._schedule, scan_at=now)
+        self._wakeup.set()
+
+    def _glance(self) -> bool:
+        """Tell, at a fraction of a scan's cost, that a scan now would change nothing."""
+        screen, prober = self._pane.screen, self._env.prober
+        process = self.presence.process
+        if (
+            process is None
+            or not self.presence.identified
+            or self._pidfd is None  # the kernel tells when it dies
+            or (self._entry is not None and self._entry.title != screen.title)
+            or self._memo != (self.presence.agent, screen.revision, screen.title)
+        ):
+            return False
+        group = prober.foreground(self._pane.master, self._pane.child)
+        if group != self.foreground or prober.identify(group) is not self._found or not self.coordinator.quiet():
+            return False
+        self._look_for_session(process)
+        return True
 
     def _unsettled(self, now: float) -> float:
         """Return how long to wait for the rest of a frame that is being written."""
@@ -290,7 +334,7 @@ class Watcher:
             self.foreground = group
             self._progress(progress.clear(self.indicator))
         finished, self._command_finished = self._command_finished, False
-        found = prober.identify(group, fresh=finished)
+        found = self._found = prober.identify(group, fresh=finished)
         if found is not None and not self._env.watched(found.agent):
             found = None
         before = self.presence
@@ -313,13 +357,7 @@ class Watcher:
         if decision is None or self.presence.agent is not agent:
             return
         self._publish(decision)
-        self._sessions.look(
-            agent,
-            process if self.presence.identified else None,
-            self.config_root,
-            self.coordinator.noted,
-            self._pane.screen.text,
-        )
+        self._look_for_session(process if self.presence.identified else None)
         self._schedule = schedule.scanned(
             self._schedule,
             self._monotonic(),
@@ -339,6 +377,12 @@ class Watcher:
             self._content = hashlib.blake2b("\n".join(rows).encode("utf-8", "replace"), digest_size=16).hexdigest()
         self._memo = key
         return detection
+
+    def _look_for_session(self, process: Process | None) -> None:
+        if self.presence.agent is not None:
+            self._sessions.look(
+                self.presence.agent, process, self.config_root, self.coordinator.noted, self._pane.screen.text
+            )
 
     def _release(self) -> None:
         self.coordinator.invalidate()

@@ -37,6 +37,10 @@ class FakeProvider:
 
     closed: int = 0
     noted: str | None = None
+    same: bool = False
+
+    def unchanged(self, now: float) -> bool:
+        return self.same
 
     def close(self) -> None:
         self.closed += 1
@@ -296,3 +300,55 @@ async def test_binding_is_replaced_not_mutated():
     await pane.see(IDLE, 2.0)
 
     assert (replace(first, generation=ONE), None) == (pane.coordinator.binding, first.generation)
+
+
+async def test_a_pane_at_rest_is_quiet_until_its_provider_has_news():
+    """Without a provider only the screen can change anything; with one, it says whether it has something new."""
+    screen_only = Pane()
+    await screen_only.see(IDLE, agent=Agent.GEMINI)
+    assert screen_only.coordinator.quiet()
+    pane = Pane([InventoryFact(frozenset())])
+    await pane.see(IDLE)
+    assert not pane.coordinator.quiet()
+    pane.provider.same = True
+    assert pane.coordinator.quiet()
+
+
+async def test_the_end_of_a_quiet_logs_selection_is_not_quiet():
+    """A log without open work stops deciding 120 s after its last activity, although nothing was written."""
+    pane = Pane([*OPEN, TurnEnded("r", "t")])
+    await pane.see(IDLE, 1.0)
+    assert "log.turnEnded" == pane.coordinator.decision.reason
+    pane.provider.same = True
+    pane.now = 120.9
+    assert pane.coordinator.quiet()
+    pane.now = 121.0
+    assert not pane.coordinator.quiet()
+    assert ("idle", "screen.retainedCompletion") == await pane.see(IDLE, 121.0)
+    assert pane.coordinator.quiet()
+
+
+async def test_a_held_decision_is_not_quiet():
+    """After program evidence went, the next screen must be looked at, whether or not it changed."""
+    pane = Pane()
+    pane.program = ProgramSummary(RawState.WORKING, "osc.working", 1)
+    await pane.see(IDLE, 1.0, agent=Agent.PI)
+    assert pane.coordinator.quiet()
+    pane.program = None
+    pane.coordinator.program_changed()
+    assert not pane.coordinator.quiet()
+    await pane.see(IDLE, 2.0, agent=Agent.PI)
+    assert pane.coordinator.quiet()
+
+
+async def test_an_observation_under_way_is_not_quiet():
+    """While a provider is being read nothing is known to be unchanged."""
+    gate = asyncio.Event()
+    pane = Pane([], gate=gate)
+    pane.provider.same = True
+    seeing = asyncio.create_task(pane.see(IDLE))
+    await pane.provider.entered.wait()
+    assert not pane.coordinator.quiet()
+    gate.set()
+    await seeing
+    assert pane.coordinator.quiet()

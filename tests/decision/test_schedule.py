@@ -9,6 +9,7 @@ from prowl_svc.decision.schedule import (
     Mode,
     Schedule,
     deadline,
+    glanced,
     looked,
     output,
     poll,
@@ -65,6 +66,13 @@ def test_output_scans_at_once_and_coalesces():
     again = output(scanned(schedule, 0.1, present=True), 0.101)
     assert Due.NOTHING is due(again, 0.101)
     assert pytest.approx(0.13) == deadline(again)
+
+
+def test_a_glance_is_a_scan_that_delays_no_output():
+    """After a glance the next look is an interval away, and output right behind it is scanned at once."""
+    schedule = glanced(scanned(wake(Schedule(), 0.0), 0.0, present=True), 0.29)
+    assert 0.59 == pytest.approx(deadline(schedule))
+    assert 0.295 == deadline(output(schedule, 0.295))
 
 
 def test_cold_output_only_looks():

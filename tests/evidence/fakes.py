@@ -69,6 +69,10 @@ class FakeHost:
     environments: dict[int, dict[str, str]] = field(default_factory=dict)
     cwds: dict[int, str] = field(default_factory=dict)
     born: float | None = None
+    counts: dict[int, int] = field(default_factory=dict)
+
+    def open_count(self, pid: int) -> int | None:
+        return self.counts.get(pid)
 
     def alive(self, generation: Generation) -> bool:
         return self.lives.pop(0) if self.lives else self.living

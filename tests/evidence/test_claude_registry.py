@@ -211,3 +211,31 @@ def test_any_bytes_are_safe(raw):
     """No content does anything but raise one of the two refusals."""
     with pytest.raises((UndecodedError, UnsupportedError)):
         validate(raw, MAC)
+
+
+async def test_unchanged_is_told_without_reading(root):
+    """A record that was read, or is missing as before, is unchanged; a rewritten, new or refused one is not."""
+    assert not root.provider.unchanged(0.0)
+    await root.sample()
+    assert root.provider.unchanged(0.0)
+    root.wall = 1e12
+    root.write()
+    assert not root.provider.unchanged(0.0)
+    await root.sample()
+    assert root.provider.unchanged(0.0)
+    root.write(status="busy")
+    os.utime(root.path, ns=(1, 1))
+    assert not root.provider.unchanged(0.0)
+    root.write(b"{")
+    await root.sample()
+    assert not root.provider.unchanged(0.0)
+    root.path.unlink()
+    assert not root.provider.unchanged(0.0)
+
+
+async def test_a_record_of_just_now_is_not_taken_for_unchanged(root):
+    """Two writes may carry the same file time, so a fresh record is read again."""
+    root.write()
+    root.wall = root.path.stat().st_mtime + 0.5
+    await root.sample()
+    assert not root.provider.unchanged(0.0)
