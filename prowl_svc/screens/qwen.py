@@ -24,6 +24,8 @@ __all__ = ["SCREEN"]
 
 _PROMPTS: Final = frozenset(">!*")
 _BACKGROUND: Final = re.compile(r"[·,] ?[1-9][0-9]* (?:shell|(?:local )?agent|monitor|workflow)s?(?= *$|,| [·⚠⏳])")
+_TIMED: Final = re.compile(r"\([0-9]+[smh]")
+_ANSWERS: Final = frozenset("✦◆")
 _TAIL: Final = last_rows(24)
 _KEYS: Final = ("tonavigate", "↑/↓:navigate")
 
@@ -102,10 +104,14 @@ def status(frame: Frame) -> range:
 
 
 def wait_row(frame: Frame) -> range:
-    """The row led by a spinner that ends a screen without composer, under choices."""
-    if not frame.nonblank or frame.kinds[frame.nonblank[-1]] != Kind.BRAILLE or not frame.fact(choices):
+    """The row led by a spinner that ends a screen without composer, under choices, with no time in it."""
+    last = frame.nonblank[-1] if frame.nonblank else 0
+    if not last or frame.kinds[last] != Kind.BRAILLE or _TIMED.search(frame.trimmed[last]):
         return range(0)
-    return range(frame.nonblank[-1], frame.end)
+    offered = frame.fact(choices)
+    if not offered or any(scalar in _ANSWERS for scalar in frame.heads[offered.start : last]):
+        return range(0)
+    return range(last, frame.end)
 
 
 def footer(frame: Frame) -> range:
