@@ -23,7 +23,9 @@ from prowl_svc.screens.rules import AgentScreen, Rule, TitleRules, holds, row, s
 __all__ = ["SCREEN"]
 
 _PROMPTS: Final = frozenset(">!*")
-_BACKGROUND: Final = re.compile(r"[·,] ?[1-9][0-9]* (?:shell|(?:local )?agent|monitor|workflow)s?(?= *$|,| [·⚠⏳])")
+_BACKGROUND: Final = re.compile(
+    r"[·,] ?[1-9][0-9]* (?:shell|(?:local )?agent|monitor|workflow)s?(?= *$|,| [·⚠⏳])", re.MULTILINE
+)
 _TIMED: Final = re.compile(r"\([0-9]+[smh]")
 _ANSWERS: Final = frozenset("✦◆")
 _TAIL: Final = last_rows(24)
@@ -154,7 +156,7 @@ def needs_approval(frame: Frame, span: range) -> bool:
 
 def runs_work(frame: Frame, span: range) -> bool:
     """It counts shells, agents, monitors or workflows that run"""
-    return _BACKGROUND.search(" ".join(frame.lowered(span).split("\n"))) is not None
+    return _BACKGROUND.search(frame.lowered(span)) is not None
 
 
 def spins(frame: Frame, span: range) -> Style | None:
