@@ -112,4 +112,5 @@ class Targets:
         status = self._host.ended(selector) if error.code is Code.TARGET_NOT_FOUND else None
         if status is None:
             return error
-        return ProwlError(error.code, f"{error.message} Its program ended with status {status}.", error.details)
+        details = {**(error.details or {}), "exit_status": status}
+        return ProwlError(error.code, f"{error.message} Its program ended with status {status}.", details)

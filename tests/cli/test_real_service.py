@@ -254,6 +254,14 @@ def test_run_ends_with_the_programs_status(prowl, terminal):
     assert (7, True) == shell.end()
 
 
+def test_run_tells_the_status_of_a_program_that_ended_at_once(terminal):
+    """A program that ends before the terminal is attached gives its status all the same."""
+    short = terminal("run", "--", "sh", "-c", "exit 5")
+
+    short.expect(rb"exited with status 5")
+    assert (5, True) == short.end()
+
+
 def test_a_read_only_attachment_types_nothing(prowl, script, terminal):
     """Keys other than the detach key do nothing in a read-only attachment."""
     handle = prowl.pane(sys.executable, script, "hello pane")

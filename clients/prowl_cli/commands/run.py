@@ -38,10 +38,24 @@ def run(args: argparse.Namespace) -> Reply | int:
             args.size = (max(here.columns, 1), max(here.lines, 1))
     with connect.client(args) as client:
         made = client.create_pane(create.request(args))
-    if interactive:
-        return attach.attach_to(args, made.target.pane.id)
     pane = made.target.pane
+    if interactive:
+        return _attached(args, pane.id)
     return Reply(
         {"resource": made.resource, "target": encode.target(made.target)},
         f"Created {made.resource} {pane.handle} ({pane.id}). Attach with: prowl attach {pane.handle}",
     )
+
+
+def _attached(args: argparse.Namespace, pane: str) -> int:
+    """Attach; a program that ended before that gives its status all the same."""
+    from prowl_client.errors import ProwlError
+
+    try:
+        return attach.attach_to(args, pane)
+    except ProwlError as error:
+        status = error.metadata.get("exit_status", "")
+        if error.code != "TARGET_NOT_FOUND" or not status.isdecimal():
+            raise
+        print(f"[exited with status {status} before this terminal was attached]", file=sys.stderr)
+        return int(status)
