@@ -21,7 +21,7 @@ OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.enable_retries", 0),  # a call that types into a pane must not happen twice
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.max_reconnect_backoff_ms", 500),
 )
 
 _GRACE = 10.0
