@@ -131,10 +131,17 @@ class Session:
         """Wait until the model is not being asked anything and the screen rests; raises NotSeen."""
         if not await self.mock.wait(lambda server: server.phase != Phase.ANSWERING, seconds):
             raise NotSeen(f"{self.recipe.agent}: the model is still answering")
-        await self.settle(0.8)
+        await self.settle(1.0, 25.0)  # some agents go on for seconds after the model's last word
 
-    async def asked(self) -> str:
-        """Wait until the agent asks for permission; returns the screen."""
-        screen = await self.until(self.recipe.asking)
+    async def asked(self) -> None:
+        """Wait until the agent asks for permission."""
+        await self.until(self.recipe.asking)
         await self.settle(0.6, 4.0)
-        return screen
+
+    async def approve(self) -> None:
+        """Grant what the agent asks for and wait until its prompt is gone, or five seconds."""
+        await self.press(*self.recipe.approve)
+        for _ in range(round(5 / _TICK)):
+            if not matches(self.recipe.asking, await self.screen()):
+                return
+            await asyncio.sleep(_TICK)

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ PROWL = f"{sys.executable} -m prowl_cli.main"
 INSIDE = {"PYTHONPATH": os.pathsep.join(map(str, PATHS))}
 
 
-async def prowl(walk: Walk, *argv: str, stdin: str = "") -> dict[str, object]:
+async def prowl(walk: Walk, *argv: str, stdin: str = "") -> dict[str, Any]:
     """The command as a coordinator runs it, outside any pane; returns its envelope."""
     process = await asyncio.create_subprocess_exec(
         *PROWL.split(),
@@ -41,11 +42,11 @@ async def prowl(walk: Walk, *argv: str, stdin: str = "") -> dict[str, object]:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    envelope: dict[str, object] = json.loads(out)
+    envelope: dict[str, Any] = json.loads(out)
     return envelope
 
 
-async def hand(walk: Walk, task: str) -> dict[str, object]:
+async def hand(walk: Walk, task: str) -> dict[str, Any]:
     return await prowl(walk, "agents", "dispatch", walk.pane.ident, "--prompt", "-", stdin=task)
 
 
@@ -75,7 +76,7 @@ async def test_a_task_and_its_receipt() -> None:
         assert "DISPATCH_PENDING" == again["error"]["code"]
         assert issued == again["error"]["details"]["record"]
         await walk.session.asked()
-        await walk.session.press(*walk.recipe.approve)
+        await walk.session.approve()
         received = await waiting
         assert received["ok"], received
         receipt = received["data"]["receipt"]
@@ -112,7 +113,7 @@ async def test_nothing_is_typed_where_it_is_not_awaited() -> None:
         await walk.pane.until("blocked")
         blocked = await hand(walk, "Do it")
         assert matches(walk.recipe.asking, await walk.session.screen())
-        await walk.session.press(*walk.recipe.approve)
+        await walk.session.approve()
         await walk.session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 20)
 
         assert ["DISPATCH_TARGET_BUSY"] * 3 == [answer["error"]["code"] for answer in (drafting, busy, blocked)]

@@ -84,7 +84,7 @@ async def _points(session: Session) -> AsyncIterator[str]:
     if session.recipe.ask_step:
         await session.asked()
         yield "permission"
-        await session.press(*session.recipe.approve)
+        await session.approve()
     await session.mock.wait(lambda mock: mock.phase == Phase.TOOL, 10)
     await asyncio.sleep(2)
     yield "command runs"

@@ -55,7 +55,7 @@ async def test_a_background_shell_keeps_claude_working_after_its_turn() -> None:
         await walk.session.start()
         await walk.session.say("Leave it running [[bg sleep 14; touch made.txt]]")
         await walk.session.asked()
-        await walk.session.press(*walk.recipe.approve)
+        await walk.session.approve()
         await walk.session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 10)
         await walk.session.until("shell still running|1 shell")
         assert "working" == await walk.pane.until("working")

@@ -58,7 +58,7 @@ async def permission(walk: Walk) -> None:
     await walk.session.say(f"Do [[{walk.recipe.tool_step}]]")
     await walk.session.asked()
     await walk.point("permission", "blocked")
-    await walk.session.press(*walk.recipe.approve)
+    await walk.session.approve()
     await walk.point("allowed command runs", "working", seconds=4)
     await walk.session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 20)
     await walk.point("command finished", "done")

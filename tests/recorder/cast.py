@@ -134,7 +134,7 @@ async def _job(session: Session, pane: CastPane) -> None:
         await session.asked()
         pane.mark("blocked: permission")
         await asyncio.sleep(4)
-        await session.press(*session.recipe.approve)
+        await session.approve()
         pane.mark("working")
     await session.mock.wait(lambda mock: mock.phase == Phase.QUIET, 60)
     await session.settle(1.0)

@@ -35,7 +35,7 @@ class Recording:
     async def rest(self, name: str, note: str) -> None:
         """Wait for the end of a turn and take it."""
         await self.session.quiet()
-        await asyncio.sleep(1.8)  # some agents go on for a while after the model's last word
+        await asyncio.sleep(0.8)
         await self.take(name, "idle", _RESTING, note)
 
 
@@ -104,7 +104,7 @@ async def command(recording: Recording) -> None:
     await session.say(f"Run [[{session.recipe.tool_step}]]")
     if session.recipe.ask_step:
         await session.asked()
-        await session.press(*session.recipe.approve)
+        await session.approve()
     else:
         await session.mock.wait(lambda mock: mock.phase == Phase.TOOL, 10)
     await recording.frames("working-tool", 2, _WAITING, "an allowed command runs")
@@ -174,7 +174,7 @@ async def agents(recording: Recording) -> None:
     await session.say("Delegate [[agent 5]]")
     if session.recipe.ask_agent:
         await session.until(session.recipe.ask_agent)
-        await session.press(*session.recipe.approve)
+        await session.approve()
     await session.working("slow")
     await recording.frames("working-agent", 2, _BUSY, "a sub-agent works")
     await session.quiet()
