@@ -25,7 +25,7 @@ _IN_THREAD = 64 << 10
 """Bytes from which on reading leaves the event loop."""
 _MAX_CLOSED = 256
 _LAST_YEAR = 253_000_000_000
-_LISTED_FOR = 1.0
+_LISTED_FOR = 2.0
 """Seconds for which an unchanged number of descriptors stands for unchanged descriptors."""
 _LINK_INTERVAL = 1.0
 """Seconds between two looks into the daemon's diagnostics."""
@@ -247,7 +247,7 @@ class CodexLogs:
         return facts
 
     def unchanged(self, now: float) -> bool:
-        """Tell that nothing was appended, opened or closed since a healthy sample of less than a second ago.
+        """Tell that nothing was appended, opened or closed since a healthy sample of less than two seconds ago.
 
         Where the system does not count descriptors, nothing is known to be unchanged. The process is not looked at.
         """

@@ -13,18 +13,21 @@ class Pulse:
     """The next call of every caller that named one; used on one event loop."""
 
     def __init__(self) -> None:
-        self._calls: dict[Callable[[], None], tuple[float, float]] = {}
+        self._calls: dict[Callable[[], float | None], tuple[float, float]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def at(self, call: Callable[[], None], delay: float, *, early: bool = False) -> None:
-        """Call back once after ``delay`` seconds, or up to ``EARLY`` before; replaces the caller's last request."""
+    def at(self, call: Callable[[], float | None], delay: float, *, early: bool = False) -> None:
+        """Call back once after ``delay`` seconds, or up to ``EARLY`` before; replaces the caller's last request.
+
+        A call that returns seconds is made again after these, or a little before.
+        """
         loop = asyncio.get_running_loop()
         due = loop.time() + max(0.0, delay)
         self._calls[call] = (due, due - EARLY if early else due)
         if self._timer is None or due < self._timer.when():
             self._arm(loop, due)
 
-    def forget(self, call: Callable[[], None]) -> None:
+    def forget(self, call: Callable[[], float | None]) -> None:
         """Drop the caller's request; without one nothing happens."""
         self._calls.pop(call, None)
 
@@ -38,11 +41,15 @@ class Pulse:
         loop = asyncio.get_running_loop()
         now = loop.time()
         for call in [call for call, (_, earliest) in self._calls.items() if earliest <= now]:
-            if self._calls.pop(call, None) is not None:
-                try:
-                    call()
-                except Exception as error:  # one pane's fault must not stop the others
-                    loop.call_exception_handler({"message": "A pane could not be called.", "exception": error})
+            if self._calls.pop(call, None) is None:
+                continue
+            try:
+                again = call()
+            except Exception as error:  # one pane's fault must not stop the others
+                loop.call_exception_handler({"message": "A pane could not be called.", "exception": error})
+            else:
+                if again is not None:
+                    self._calls[call] = (now + again, now + again - EARLY)
         due = min((due for due, _ in self._calls.values()), default=None)
-        if due is not None:
+        if due is not None and (self._timer is None or due < self._timer.when()):
             self._arm(loop, due)

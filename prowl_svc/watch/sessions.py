@@ -44,6 +44,10 @@ class SessionLookup:
         """The attributed session, or None."""
         return self._retained.session
 
+    def due(self, now: float) -> bool:
+        """Tell whether a look at ``now`` would be more than the last one of the same process."""
+        return self._task is None and now - self._looked >= _LOOK_EVERY
+
     def look(
         self,
         agent: Agent,
@@ -64,7 +68,7 @@ class SessionLookup:
             self._take(retain(self._retained, process.pid, None))
             self._looked = float("-inf")
             self.cancel()
-        if self._task is not None or now - self._looked < _LOOK_EVERY:
+        if not self.due(now):
             return
         self._looked = now
         kept = source.resolver.kept(agent, process.generation, noted, now)

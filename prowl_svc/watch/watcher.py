@@ -284,33 +284,34 @@ class Watcher:
             and not self.indicator.running
         )
 
-    def _due(self) -> None:
+    def _due(self) -> float | None:
         """The time to wake has come; where a glance finds everything as it was, the task sleeps on."""
-        now = self._monotonic()
-        if self._resting and not self._wakeup.is_set() and self._glance():
-            self._schedule = schedule.glanced(self._schedule, now)
-            self._env.pulse.at(self._due, schedule.ACTIVE_INTERVAL, early=True)
-            return
-        if self._resting:
+        if self._resting and not self._wakeup.is_set():
+            now = self._monotonic()
+            if self._glance(now):
+                self._schedule = schedule.glanced(self._schedule, now)
+                return schedule.ACTIVE_INTERVAL
             self._schedule = replace(self._schedule, scan_at=now)
         self._wakeup.set()
+        return None
 
-    def _glance(self) -> bool:
+    def _glance(self, now: float) -> bool:
         """Tell, at a fraction of a scan's cost, that a scan now would change nothing."""
-        screen, prober = self._pane.screen, self._env.prober
-        process = self.presence.process
+        pane, prober, process = self._pane, self._env.prober, self.presence.process
+        title = pane.screen.title
         if (
             process is None
             or not self.presence.identified
             or self._pidfd is None  # the kernel tells when it dies
-            or (self._entry is not None and self._entry.title != screen.title)
-            or self._memo != (self.presence.agent, screen.revision, screen.title)
+            or (self._entry is not None and self._entry.title != title)
+            or self._memo != (self.presence.agent, pane.screen.revision, title)
         ):
             return False
-        group = prober.foreground(self._pane.master, self._pane.child)
+        group = prober.foreground(pane.master, pane.child)
         if group != self.foreground or prober.identify(group) is not self._found or not self.coordinator.quiet():
             return False
-        self._look_for_session(process)
+        if self._sessions.due(now):
+            self._look_for_session(process)
         return True
 
     def _unsettled(self, now: float) -> float:

@@ -279,24 +279,24 @@ async def test_missing_parent_is_temporary(home):
 
 
 async def test_unchanged_is_told_without_listing(home):
-    """For a second, the same number of descriptors and logs that did not grow stand for a sample."""
+    """For two seconds, the same number of descriptors and logs that did not grow stand for a sample."""
     path = home.add(header())
     await home.sample(10.0)
     assert not home.provider.unchanged(10.0)  # this system does not count
     home.host.counts[AGENT.pid] = 7
     await home.sample(20.0)
-    assert home.provider.unchanged(20.9)
-    assert not home.provider.unchanged(21.0)
+    assert home.provider.unchanged(21.9)
+    assert not home.provider.unchanged(22.0)
     home.host.counts[AGENT.pid] = 8
-    assert not home.provider.unchanged(20.9)
+    assert not home.provider.unchanged(21.9)
     home.host.counts[AGENT.pid] = 7
     with path.open("ab") as file:
         file.write(event("task_started", turn_id="t1"))
-    assert not home.provider.unchanged(20.9)
-    assert [["inventory", [ROOT]], ["turnStarted", ROOT, "t1"]] == await home.sample(20.9)
-    assert home.provider.unchanged(21.0)
+    assert not home.provider.unchanged(21.9)
+    assert [["inventory", [ROOT]], ["turnStarted", ROOT, "t1"]] == await home.sample(21.9)
+    assert home.provider.unchanged(22.0)
     path.unlink()
-    assert not home.provider.unchanged(21.0)
+    assert not home.provider.unchanged(22.0)
 
 
 async def test_a_failure_is_never_unchanged(home):

@@ -75,15 +75,15 @@ def test_early_ones_share_a_wake(loop: Loop) -> None:
     """Callers that may come early come together, and stay together when they ask for the same time again."""
     pulse, times = Pulse(), []
 
-    def caller(name: int) -> Callable[[], None]:
-        def call() -> None:
+    def caller() -> Callable[[], float]:
+        def call() -> float:
             times.append(loop.now)
-            pulse.at(call, 0.3, early=True)
+            return 0.3
 
         return call
 
-    for name in range(10):
-        pulse.at(caller(name), 0.3 + name * EARLY / 10, early=True)
+    for number in range(10):
+        pulse.at(caller(), 0.3 + number * EARLY / 10, early=True)
     loop.run(3.05)
     assert 10 == loop.wakes
     assert 100 == len(times)
@@ -106,7 +106,7 @@ def test_forgotten_and_failing_callers(loop: Loop) -> None:
         told.append("gone")
 
     pulse.at(gone, 1.0)
-    pulse.at(lambda: 1 / 0, 1.0)  # type: ignore[arg-type, return-value]
+    pulse.at(lambda: 1 / 0, 1.0)
     pulse.at(lambda: told.append("here"), 1.0)
     pulse.forget(gone)
     pulse.forget(gone)
