@@ -135,6 +135,7 @@ class Service:
             lambda: self.host.roots,
             self.roster.daemon_threads,
             lambda generation: environment_of(generation, table.process),
+            self.clocks.monotonic,
         )
         self._server: grpc.aio.Server | None = None
         self._health = health.aio.HealthServicer()

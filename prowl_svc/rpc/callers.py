@@ -1,10 +1,12 @@
 """Who is behind a call: the front door's table, the gate that refuses strangers, and the caller's pane."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
 
+from prowl_svc.evidence.throttle import Warnings
 from prowl_svc.identity.caller import Attribution, Caller, attribute, attribute_thread
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.process import Generation
@@ -12,6 +14,7 @@ from prowl_svc.rpc.errors import abort
 
 __all__ = ["Callers", "Gate"]
 
+log = logging.getLogger("prowl.identity")
 
 DaemonThreads = Mapping[Generation, Mapping[str, tuple[str, Generation]]]
 
@@ -20,7 +23,7 @@ class Callers:
     """Looks callers up by the peer name of their connection.
 
     ``roots`` are the first processes of live panes, ``daemons`` the threads that shared daemons run for panes, and
-    ``environment`` reads the variables of exactly one process.
+    ``environment`` reads the variables of exactly one process. ``clock`` is monotonic seconds.
     """
 
     def __init__(
@@ -29,11 +32,14 @@ class Callers:
         roots: Callable[[], Mapping[Generation, str]],
         daemons: Callable[[], DaemonThreads],
         environment: Callable[[Generation], Mapping[str, str] | None],
+        clock: Callable[[], float],
     ) -> None:
         self._caller = caller
         self._roots = roots
         self._daemons = daemons
         self._environment = environment
+        self._clock = clock
+        self._warnings = Warnings(log.warning)
 
     def known(self, context: Any) -> bool:
         """Tell whether the call came through the front door."""
@@ -49,6 +55,11 @@ class Callers:
         if caller is None:
             return None
         return attribute(caller, self._roots()) or attribute_thread(caller, self._daemons(), self._environment)
+
+    def turned_away(self, context: Any, why: str) -> None:
+        """Say in the log whom a call is refused, for the same reason once in a while: strangers must not fill it."""
+        caller = self._caller(context.peer())
+        self._warnings.failed(why, self._clock(), f"(pid {caller.pid if caller is not None else 'unknown'})")
 
 
 class Gate(grpc.aio.ServerInterceptor):
@@ -99,4 +110,5 @@ class Gate(grpc.aio.ServerInterceptor):
 
     async def _check(self, context: Any) -> None:
         if not self._callers.known(context):
+            self._callers.turned_away(context, "a call that went round the public socket is refused")
             await abort(context, ProwlError(Code.SOURCE_REQUIRED, "Connect to the public socket; this one is private."))

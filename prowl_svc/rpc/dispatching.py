@@ -105,6 +105,7 @@ class DispatchServicer:
             limits.check_dispatch_id(request.dispatch_id)
         own = self._callers.attribution(context)
         if own is None:
+            self._callers.turned_away(context, "the completion of a task by a process in no pane is refused")
             raise ProwlError(
                 Code.DISPATCH_CONTEXT_REQUIRED,
                 "The calling process runs in no pane of this service; run it inside the pane that holds the task.",

@@ -32,7 +32,7 @@ _WARNING_EVERY_NS = 30 * 10**9
 Listener = Callable[[SurfaceRecord | None], object]
 """Called with a pane's record after each of its events, and with None once it closed."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("prowl.signals")
 
 
 class EvidenceSink(Protocol):
