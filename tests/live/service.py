@@ -106,12 +106,13 @@ class Service:
 
 
 class ServicePane:
-    """One hosted pane: its screen, its keyboard, and every status that was observed, in order."""
+    """One hosted pane: its screen, its keyboard, and all that was observed: statuses in order, reasons with times."""
 
     def __init__(self, service: Service, ident: str) -> None:
         self._service = service
         self.ident = ident
         self.statuses: list[str] = []
+        self.reasons: list[tuple[float, str]] = []
         self.entry: common_pb2.AgentEntry | None = None
         self._changed = asyncio.Condition()
         self._observer = asyncio.create_task(self._observe())
@@ -187,6 +188,8 @@ class ServicePane:
                 case _:
                     continue
             self.entry = entry
+            if entry is not None:
+                self.reasons.append((asyncio.get_running_loop().time(), entry.detection_reason))
             status = _name(entry)
             if not self.statuses or self.statuses[-1] != status:
                 self.statuses.append(status)

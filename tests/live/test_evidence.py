@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.live.session import Session
 from tests.live.walk import RESTING, Walk, walking
 from tests.mock_models.server import Phase
 
@@ -47,6 +48,26 @@ async def test_an_agent_killed_in_mid_turn_is_let_go(agent: str) -> None:
         await _at_work(walk)
         os.kill(await walk.pane.process(), signal.SIGKILL)
         assert "none" == await walk.pane.until("none", seconds=20)
+
+
+async def test_two_claudes_on_one_transcript_stay_independent() -> None:
+    """A second Claude that continues the session of the first has its own state, in both directions."""
+    async with walking("claude") as walk:
+        await walk.session.start()
+        await walk.session.say("Remember this [[text I will.]]")
+        await walk.session.quiet()
+        other = await walk.launch("--continue")
+        beside = Session(other, walk.session.mock, walk.recipe)
+        await beside.start()
+        assert await other.until(*RESTING) in RESTING
+        for worker, pane, idle in ((walk.session, walk.pane, other), (beside, other, walk.pane)):
+            seen = len(idle.statuses)
+            await worker.say("Go on [[slow 5]]")
+            await worker.working("slow")
+            assert "working" == await pane.until("working")
+            await worker.quiet()
+            assert "done" == await pane.until("done")
+            assert "working" not in idle.statuses[seen:]
 
 
 async def test_a_background_shell_keeps_claude_working_after_its_turn() -> None:

@@ -1,7 +1,7 @@
 """One agent in a pane of the real service, walked from point to point: what was true, and what the service said."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -22,11 +22,15 @@ RESTING = ("idle", "done")
 
 @dataclass
 class Walk:
-    """One agent's way through the points: what was true and what the service said."""
+    """One agent's way through the points: what was true and what the service said.
+
+    ``launch`` starts the same agent with further arguments in another pane.
+    """
 
     session: Session
     pane: ServicePane
     service: Service
+    launch: Callable[..., Awaitable[ServicePane]]
     expected: dict[str, str] = field(default_factory=dict)
     actual: dict[str, str] = field(default_factory=dict)
 
@@ -70,8 +74,16 @@ async def walking(agent: str, extra: Mapping[str, str] | None = None) -> AsyncIt
             mock.project = place.project
             how.configure(place)
             environment = {**place.environment(installed.path), **how.environment(place), **(extra or {})}
-            pane = await service.open([installed.command, *how.arguments], environment, place.project, 120, 40)
+            panes: list[ServicePane] = []
+
+            async def launch(*arguments: str) -> ServicePane:
+                argv = [installed.command, *how.arguments, *arguments]
+                panes.append(await service.open(argv, environment, place.project, 120, 40))
+                return panes[-1]
+
             try:
-                yield Walk(Session(pane, mock, how), pane, service)
+                pane = await launch()
+                yield Walk(Session(pane, mock, how), pane, service, launch)
             finally:
-                await pane.close()
+                for pane in panes:
+                    await pane.close()
