@@ -23,7 +23,7 @@ from prowl.v1 import (
 )
 
 from prowl_client import address
-from prowl_client.channel import DEFAULT_TIMEOUT, OPTIONS, deadline
+from prowl_client.channel import DEFAULT_TIMEOUT, METADATA, OPTIONS, deadline
 from prowl_client.errors import ProwlError, from_call
 from prowl_client.events import Observed, bridged
 
@@ -234,6 +234,6 @@ class AsyncClient:
         self, method: "aio.UnaryUnaryMultiCallable[_Request, _Response]", request: _Request, timeout: float | None
     ) -> _Response:
         try:
-            return await method(request, timeout=deadline(request, timeout, self._timeout))
+            return await method(request, timeout=deadline(request, timeout, self._timeout), metadata=METADATA)
         except grpc.RpcError as failure:
             raise self.error(failure) from None

@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 from prowl.v1 import agents_pb2, panes_pb2
 
-__all__ = ["DEFAULT_TIMEOUT", "MAX_REQUEST_BYTES", "MAX_RESPONSE_BYTES", "OPTIONS", "deadline"]
+__all__ = ["DEFAULT_TIMEOUT", "MAX_REQUEST_BYTES", "MAX_RESPONSE_BYTES", "METADATA", "OPTIONS", "deadline"]
 
 DEFAULT_TIMEOUT = 15.0
 """Seconds after which a unary call without its own deadline fails with TIMEOUT."""
@@ -11,9 +11,15 @@ DEFAULT_TIMEOUT = 15.0
 MAX_REQUEST_BYTES = 1 << 20
 MAX_RESPONSE_BYTES = 4 << 20
 
+_ERROR_BYTES = 1 << 20
+
+METADATA = (("prowl-error-bytes", str(_ERROR_BYTES)),)
+"""Of calls whose failures may carry a screen or a long text: this client takes it whole."""
+
 OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.max_send_message_length", MAX_REQUEST_BYTES),
     ("grpc.max_receive_message_length", MAX_RESPONSE_BYTES),
+    ("grpc.max_metadata_size", 2 * _ERROR_BYTES),
     ("grpc.keepalive_time_ms", 0x7FFFFFFF),  # a Unix socket tells at once when its peer is gone
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.enable_http_proxy", 0),

@@ -22,7 +22,7 @@ from prowl.v1 import (
 )
 
 from prowl_client import address
-from prowl_client.channel import DEFAULT_TIMEOUT, OPTIONS, deadline
+from prowl_client.channel import DEFAULT_TIMEOUT, METADATA, OPTIONS, deadline
 from prowl_client.errors import ProwlError, from_call
 from prowl_client.events import Observed, bridged
 
@@ -216,7 +216,7 @@ class Client:
         self, method: "grpc.UnaryUnaryMultiCallable[_Request, _Response]", request: _Request, timeout: float | None
     ) -> _Response:
         try:
-            return method(request, timeout=deadline(request, timeout, self._timeout))
+            return method(request, timeout=deadline(request, timeout, self._timeout), metadata=METADATA)
         except grpc.RpcError as error:
             raise self._error(error) from None
 

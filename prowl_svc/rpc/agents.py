@@ -12,6 +12,7 @@ from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.state import DisplayState, RawState
 from prowl_svc.probe.prober import Prober
 from prowl_svc.rpc import encode
+from prowl_svc.rpc.reading import last_fitting
 from prowl_svc.rpc.signalling import Signalling
 from prowl_svc.rpc.targets import Targets
 from prowl_svc.screens.classify import blocker_text, explain
@@ -176,7 +177,7 @@ class AgentServicer:
         if agent is not None:
             _explain_screen(response, agent, pane.screen.active_rows(), pane.screen.title)
         if request.show_text:
-            response.text = pane.screen.text()
+            response.text = "\n".join(last_fitting(pane.screen.active_rows()))
         return response
 
     def _rows(self) -> list[agents_pb2.Agent]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from prowl_svc.model.errors import Code, ProwlError
@@ -17,6 +17,8 @@ __all__ = ["service_handler"]
 
 log = logging.getLogger("prowl.rpc")
 Context = grpc.aio.ServicerContext[Any, Any]
+_BROKEN = object()
+"""What stands for a request that could not be decoded, since only the behaviour can answer properly."""
 
 
 def service_handler(
@@ -46,9 +48,35 @@ def _handler(method: MethodDescriptor, call: Callable[..., Any] | None, encoded:
     }[method.client_streaming, streams]
     return make(
         behaviour,
-        request_deserializer=GetMessageClass(method.input_type).FromString,
+        request_deserializer=_decoder(GetMessageClass(method.input_type)),
         response_serializer=None if encoded else _serialize,
     )
+
+
+def _decoder(kind: type[Message]) -> Callable[[bytes], Any]:
+    def decode(data: bytes) -> Any:
+        try:
+            return kind.FromString(data)
+        except DecodeError:
+            return _BROKEN
+
+    return decode
+
+
+def _sound(request: Any, method: MethodDescriptor) -> Any:
+    """Return the request or requests; one that could not be decoded raises INVALID_ARGUMENT in its turn."""
+    if method.client_streaming:
+        return _each_sound(request, method)
+    if request is _BROKEN:
+        raise ProwlError(Code.INVALID_ARGUMENT, f"The request is not a valid {method.input_type.name}.")
+    return request
+
+
+async def _each_sound(requests: AsyncIterator[Any], method: MethodDescriptor) -> AsyncIterator[Any]:
+    async for request in requests:
+        if request is _BROKEN:
+            raise ProwlError(Code.INVALID_ARGUMENT, f"A message of the stream is not a valid {method.input_type.name}.")
+        yield request
 
 
 def _serialize(message: Message) -> bytes:
@@ -60,7 +88,7 @@ def _unary(method: MethodDescriptor, call: Callable[..., Any] | None) -> Callabl
         try:
             if call is None:
                 raise _missing(method)
-            return await call(request, context)
+            return await call(_sound(request, method), context)
         except Exception as error:
             await _fail(method, context, error)
 
@@ -74,7 +102,7 @@ def _streaming(
         try:
             if call is None:
                 raise _missing(method)
-            async for response in call(request, context):
+            async for response in call(_sound(request, method), context):
                 yield response
         except Exception as error:
             await _fail(method, context, error)

@@ -15,7 +15,7 @@ from prowl_svc.panes.tap import Attachment, Lost
 from prowl_svc.rpc.agents import AgentServicer
 from prowl_svc.rpc.callers import Callers
 from prowl_svc.rpc.encode import timestamp
-from prowl_svc.rpc.reading import read_pane
+from prowl_svc.rpc.reading import last_fitting, read_pane
 from prowl_svc.rpc.signalling import signal_kind
 from prowl_svc.rpc.targets import Targets
 from prowl_svc.signals.limits import check_launch_events, check_text
@@ -27,6 +27,7 @@ __all__ = ["PaneServicer"]
 _MAX_TEXT = 256 * 1024
 _MAX_INPUT = 64 * 1024
 _MAX_ARGV = 1024
+_MAX_TITLE = 1024
 _KEYS = {"enter": b"\r", "ctrl-c": b"\x03", "ctrl-u": b"\x15", "space": b" "}
 
 
@@ -78,6 +79,8 @@ class PaneServicer:
             raise ProwlError(Code.EMPTY_INPUT, "The program's name is empty.")
         if request.cwd and not os.path.isabs(request.cwd):
             raise ProwlError(Code.PATH_NOT_ALLOWED, f"The folder must be an absolute path, not {request.cwd[:200]!r}.")
+        if request.title:
+            check_text("title", request.title, _MAX_TITLE)
         columns, rows = (request.size.columns, request.size.rows) if request.HasField("size") else (120, 40)
         _check_size(columns, rows)
         slot = self._host.create(
@@ -345,6 +348,7 @@ def _capture(pane: HostedPane, before: tuple[int, list[str]], response: panes_pb
     fresh = now[common:]
     while fresh and not fresh[-1]:
         fresh.pop()
-    response.capture.text = "\n".join(fresh)
-    response.capture.line_count = len(fresh)
-    response.capture.truncated = len(scrolled) < old_rows
+    fitting = last_fitting(fresh)
+    response.capture.text = "\n".join(fitting)
+    response.capture.line_count = len(fitting)
+    response.capture.truncated = len(scrolled) < old_rows or len(fitting) < len(fresh)

@@ -8,9 +8,11 @@ from prowl.v1 import panes_pb2
 from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.panes.hosted import HostedPane
 
-__all__ = ["read_pane"]
+__all__ = ["last_fitting", "read_pane"]
 
 _MAX_LINES = 100_000
+_MAX_BYTES = 3 << 20
+"""Bytes of rows in one response; with what describes the pane they stay below the limit of responses."""
 
 
 async def read_pane(pane: HostedPane, request: panes_pb2.ReadPaneRequest) -> panes_pb2.ReadPaneResponse:
@@ -28,12 +30,24 @@ async def read_pane(pane: HostedPane, request: panes_pb2.ReadPaneRequest) -> pan
             rows = rows[-request.last :]
     else:
         rows, source, truncated = _viewport(pane, request.last)
+    fitting = last_fitting(rows)
     response.source = source
-    response.truncated = truncated
-    response.line_count = len(rows)
-    response.text = "\n".join(rows)
+    response.truncated = truncated or len(fitting) < len(rows)
+    response.line_count = len(fitting)
+    response.text = "\n".join(fitting)
     response.screen_revision = pane.screen.revision
     return response
+
+
+def last_fitting(rows: list[str]) -> list[str]:
+    """Return as many of the last rows as one response can hold."""
+    room = _MAX_BYTES
+    if 4 * sum(map(len, rows)) + len(rows) <= room:
+        return rows
+    first = len(rows)
+    while first and (room := room - len(rows[first - 1].encode("utf-8", "replace")) - 1) >= 0:
+        first -= 1
+    return rows[first:]
 
 
 def _viewport(pane: HostedPane, last: int) -> tuple[list[str], str, bool]:

@@ -12,6 +12,7 @@ from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.observation import Binding, Confidence, Signal, SignalKind
 from prowl_svc.rpc import encode
 from prowl_svc.rpc.callers import Callers
+from prowl_svc.rpc.reading import last_fitting
 from prowl_svc.rpc.targets import Targets
 from prowl_svc.signals import limits, payload
 from prowl_svc.signals.dispatches import Dispatches, Receipt, wait_for_receipt
@@ -111,6 +112,8 @@ class Signalling:
         kind = signal_kind(request.kind)
         attribution = self._callers.attribution(context)
         if request.HasField("launch_token"):
+            if attribution is None:
+                self._callers.turned_away(context, "a hook's signal of a process in no pane is refused")
             return self._hook(request, kind, attribution)
         signal = Signal(
             kind=kind,
@@ -124,6 +127,7 @@ class Signalling:
         )
         limits.check_signal(kind, signal.progress, signal.session_id, signal.detail, signal.claimed_origin)
         if attribution is None:
+            self._callers.turned_away(context, "a signal of a process in no pane is refused")
             raise ProwlError(
                 Code.SOURCE_REQUIRED,
                 "The calling process runs in no pane of this service; run it inside a pane. "
@@ -272,7 +276,7 @@ class Signalling:
                     last, since = screen.revision, self._clocks.monotonic()
             capture.stabilized = self._clocks.monotonic() - since >= _SCREEN_STABLE
             if slot.pane.running:
-                rows = screen.active_rows()[-lines:]
+                rows = last_fitting(screen.active_rows()[-lines:])
                 capture.captured = True
                 capture.text, capture.line_count = "\n".join(rows), len(rows)
         capture.waited_ms = int((self._clocks.monotonic() - began) * 1000)

@@ -14,9 +14,19 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
-from prowl.v1 import agents_pb2, agents_pb2_grpc, panes_pb2, panes_pb2_grpc, profiles_pb2, profiles_pb2_grpc
+from prowl.v1 import (
+    agents_pb2,
+    agents_pb2_grpc,
+    common_pb2,
+    errors_pb2,
+    panes_pb2,
+    panes_pb2_grpc,
+    profiles_pb2,
+    profiles_pb2_grpc,
+)
 
 from prowl_svc.app import Service
+from prowl_svc.rpc.errors import ROOM_KEY
 from tests.service.conftest import Create, dial, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,6 +151,66 @@ async def test_a_pane_that_closes_while_it_is_read_says_so(
     assert "status 7" in (failure.value.details() or "")
 
 
+async def test_a_request_that_cannot_be_decoded_is_refused_like_any_other(
+    service: Service, channel: grpc.aio.Channel
+) -> None:
+    """Bytes that are no message, or a text that is no UTF-8, get the stable reason, in a stream too."""
+    call = channel.unary_unary("/prowl.v1.AgentService/Wait")
+    for data in (b"\xff\xff\xff", b"\x0a\x02\xff\xfe"):
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await call(data)
+        assert (failure.value.code(), reason(failure.value)) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_ARGUMENT",
+        )
+    attached = channel.stream_stream("/prowl.v1.PaneService/AttachPane")()
+    await attached.write(b"\xff\xff\xff")
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await attached.read()
+    assert reason(failure.value) == "INVALID_ARGUMENT"
+
+
+async def test_an_error_fits_into_what_clients_take(
+    service: Service, create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """A long name, and a large screen that a failed wait returns, are cut; a client that takes more gets it whole."""
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["é" * 5000]))
+    assert reason(failure.value) == "CREATE_FAILED"
+
+    lines = [f"{number:03} " + "x" * 180 for number in range(100)]
+    script = "printf '%s\\n' \"$@\"; exec -a claude cat"
+    pane = await create("bash", "-c", script, "bash", *lines, size=common_pb2.Size(columns=200, rows=120))
+
+    async def shown() -> bool:
+        return lines[-1] in (await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=pane))).text
+
+    await until(shown)
+    request = agents_pb2.WaitRequest(
+        condition=agents_pb2.ConditionWait(pane=pane, until=agents_pb2.WAIT_CONDITION_BLOCKED),
+        timeout_seconds=1,
+        include_screen_lines=200,
+    )
+    found = {}
+    for taken in (None, 1 << 20):
+        metadata = ((ROOM_KEY, str(taken)),) if taken else ()
+        options = [("grpc.default_authority", "localhost"), ("grpc.max_metadata_size", 2 * taken if taken else 8192)]
+        async with grpc.aio.insecure_channel(f"unix:{service.config.socket}", options=options) as own:
+            with pytest.raises(grpc.aio.AioRpcError) as failure:
+                await agents_pb2_grpc.AgentServiceStub(own).Wait(request, metadata=metadata)
+        assert reason(failure.value) == "WAIT_TIMEOUT"
+        status = rpc_status.from_call(failure.value)  # type: ignore[arg-type]
+        assert status is not None
+        details = errors_pb2.WaitErrorDetails()
+        assert status.details[1].Unpack(details)
+        found[taken] = details.screen.text.rstrip().split("\n")
+        assert details.screen.line_count == len(details.screen.text.split("\n"))
+    whole, cut = found[1 << 20], found[None]
+    assert whole == lines
+    assert 20 < len(cut) < len(whole)
+    assert cut == whole[-len(cut) :]
+
+
 async def test_what_is_not_built_yet_says_so(channel: grpc.aio.Channel) -> None:
     """A method without behaviour answers UNIMPLEMENTED with a stable reason."""
     with pytest.raises(grpc.aio.AioRpcError) as failure:
@@ -156,6 +226,8 @@ async def test_what_is_not_built_yet_says_so(channel: grpc.aio.Channel) -> None:
         (panes_pb2.CreatePaneRequest(argv=["cat"], cwd="/no/such/folder"), "CREATE_FAILED"),
         (panes_pb2.CreatePaneRequest(argv=["cat"], group="t999"), "TARGET_NOT_FOUND"),
         (panes_pb2.CreatePaneRequest(argv=[""]), "EMPTY_INPUT"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], title="x" * 1025), "INVALID_ARGUMENT"),
+        (panes_pb2.CreatePaneRequest(argv=["cat"], title="\x1b]0;"), "INVALID_ARGUMENT"),
         (panes_pb2.CreatePaneRequest(argv=["cat"], env={"A=B": "c"}), "CREATE_FAILED"),
     ],
 )
