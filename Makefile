@@ -28,7 +28,7 @@ test: setup
 
 # Runs real agent CLIs, installed from npm into a cache, against a mock model on loopback.
 live: setup
-	$(BIN)/python -m pytest -m live $(ARGS)
+	$(BIN)/python -m pytest -m live -n $(JOBS) --dist worksteal $(ARGS)
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(DATA)
@@ -60,9 +60,9 @@ lock:
 	build/lock/bin/python -m pip uninstall --quiet --yes prowl
 	{ echo '# Exact versions of everything that development uses; regenerate with: make lock'; build/lock/bin/python -m pip freeze --all --exclude pip; } > requirements-dev.lock
 
-# Records a real agent CLI into new captures: make record ARGS='--agent codex'.
+# Records a real agent CLI into new captures: make record AGENT=codex VERSION=0.155.0; the pinned version without one.
 record: setup
-	$(BIN)/python -m tests.recorder record $(ARGS)
+	$(BIN)/python -m tests.recorder record --agent $(AGENT) $(if $(VERSION),--version $(VERSION)) $(ARGS)
 
 # Classifies all captures and says what is not read as it was.
 drift: setup
