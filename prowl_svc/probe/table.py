@@ -15,6 +15,7 @@ MAX_MEMBERS: Final = 4096
 MAX_HOPS: Final = 32
 """Parents that an ancestry walk follows at most."""
 
+_MAX_JOBS: Final = 1024
 _MAX_NESTING: Final = 3  # generations between a relay and the leader on its terminal
 _ARGV_BYTES: Final = 256 * 1024
 _ARGV_USUALLY: Final = 4096
@@ -74,9 +75,14 @@ def walk(table: ProcessTable, pid: int, hops: int = MAX_HOPS) -> Iterator[Proces
 class LinuxProcessTable:
     """Reads ``/proc``: a pass sees groups and sessions, the rest is read for the groups that are asked for."""
 
+    def __init__(self) -> None:
+        self._jobs: Jobs = {}
+
     def snapshot(self) -> "LinuxSnapshot":
         """Look at the group and session of every process."""
-        return LinuxSnapshot(proctable.scan())
+        if len(self._jobs) > _MAX_JOBS:
+            self._jobs.clear()
+        return LinuxSnapshot(proctable.scan(), self._jobs)
 
     def process(self, pid: int) -> Process | None:
         """Read one ``stat``."""
@@ -96,11 +102,19 @@ class LinuxProcessTable:
         return process.tpgid if process is not None and process.tpgid > 0 else None
 
 
-class LinuxSnapshot:
-    """One pass over ``/proc``; processes that ended since are left out when they are read."""
+Jobs = dict[int, tuple[list[tuple[proctable.Row, bytes | None]], Job]]
+"""What was read of each group the last time, and the job that was made of it."""
 
-    def __init__(self, scan: proctable.Scan) -> None:
+
+class LinuxSnapshot:
+    """One pass over ``/proc``; processes that ended since are left out when they are read.
+
+    A group of which everything reads as in ``jobs`` is that very job.
+    """
+
+    def __init__(self, scan: proctable.Scan, jobs: Jobs) -> None:
         self.scan = scan
+        self._jobs = jobs
         self._inner: list[tuple[int, tuple[int, ...]]] | None = None
 
     def job(self, pgrp: int) -> Job | None:
@@ -108,9 +122,18 @@ class LinuxSnapshot:
         pids = self.scan.members(pgrp)
         if len(pids) > MAX_MEMBERS:
             return None
-        members = [member for pid in pids if (member := _member(pid, pgrp)) is not None]
+        read = [member for pid in pids if (member := _member(pid, pgrp)) is not None]
+        last = self._jobs.get(pgrp)
+        if last is not None and last[0] == read:
+            return last[1]
+        if not read:
+            self._jobs.pop(pgrp, None)
+            return None
+        members = [_process(row, _arguments(data)) for row, data in read]
         members.sort(key=lambda process: (process.start, process.pid), reverse=True)
-        return Job(pgrp, tuple(members)) if members else None
+        job = Job(pgrp, tuple(members))
+        self._jobs[pgrp] = read, job
+        return job
 
     def inner_job(self, job: Job) -> Job | None:
         """Look for the one session below the members whose terminal has a foreground group of its own."""
@@ -145,16 +168,20 @@ def _above(pid: int, parents: dict[int, int]) -> tuple[int, ...]:
     return tuple(chain)
 
 
-def _member(pid: int, pgrp: int) -> Process | None:
-    """Read a member with its arguments; None when it ended, is a zombie or left the group meanwhile."""
-    argv = _argv(pid)
+def _member(pid: int, pgrp: int) -> tuple[proctable.Row, bytes | None] | None:
+    """Read a member and its arguments; None when it ended, is a zombie or left the group meanwhile."""
+    data = _command_line(pid)
     row = proctable.read_stat(pid)
     if row is None or row[2] != pgrp or row[7] in "ZX" or not row[8]:
         return None
-    return _process(row, argv)
+    return (*row[:7], "", row[8]), data  # whether it runs or sleeps just now is no difference
 
 
-def _argv(pid: int) -> tuple[str, ...] | None:
+def _arguments(data: bytes | None) -> tuple[str, ...] | None:
+    return tuple(part for part in (data or b"").decode("utf-8", "replace").split("\0") if part) or None
+
+
+def _command_line(pid: int) -> bytes | None:
     try:
         descriptor = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -163,11 +190,11 @@ def _argv(pid: int) -> tuple[str, ...] | None:
         data = os.read(descriptor, _ARGV_USUALLY)
         if len(data) == _ARGV_USUALLY:
             data += os.read(descriptor, _ARGV_BYTES - _ARGV_USUALLY)
+        return data
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return tuple(part for part in data.decode("utf-8", "replace").split("\0") if part) or None
 
 
 def _process(row: proctable.Row, argv: tuple[str, ...] | None = None) -> Process:

@@ -270,5 +270,15 @@ class _Crowd:
 @pytest.mark.parametrize(("count", "seen"), [(4096, 4096), (4097, 0)])
 def test_big_groups_are_no_job(count: int, seen: int) -> None:
     """A group of more than 4,096 members is not looked at."""
-    job = LinuxSnapshot(_Crowd(count)).job(os.getpgrp())  # type: ignore[arg-type]
+    job = LinuxSnapshot(_Crowd(count), {}).job(os.getpgrp())  # type: ignore[arg-type]
     assert seen == len(job.processes if job else ())
+
+
+def test_a_job_that_did_not_change_is_the_same_job(table: LinuxProcessTable, tmp_path: Path) -> None:
+    """Another pass gives the very same job while nothing differs, and a new one once another program runs."""
+    with terminal(link(tmp_path, "claude"), "claude", "-c", WAIT) as pane:
+        pane.expect()
+        first = table.snapshot().job(pane.pid)
+        assert first is not None
+        assert first is table.snapshot().job(pane.pid)
+    until(lambda: table.snapshot().job(pane.pid) is None)
