@@ -13,11 +13,13 @@ import grpc
 from grpc import aio
 from prowl.v1 import common_pb2, panes_pb2
 from prowl_client.aio import AsyncClient
+from prowl_client.errors import ProwlError
+from prowl_client.events import Gap
 
-from prowl_cli import connect
+from prowl_cli import connect, encode, status_report
 from prowl_cli.envelope import CliError
-from prowl_cli.keys import Detach, Focus, InputFilter
-from prowl_cli.terminal import Output, attached_terminal, size_of
+from prowl_cli.keys import Answer, Detach, Focus, InputFilter
+from prowl_cli.terminal import Output, own_screen, raw_input, size_of, take_answer, write_all
 
 __all__ = ["Attachment"]
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     Call = aio.StreamStreamCall[panes_pb2.AttachPaneRequest, panes_pb2.AttachPaneResponse]
 
 _ESCAPE_DELAY = 0.03  # how long a lone Escape is held back before it counts as the key
+_ANSWER_DELAY = 1.0  # the same for what begins as only an answer of the terminal does
+_LAST_ANSWER = 0.5  # how long leaving waits for an answer, which would be typed into the shell
 _UNREPORTED_VIEW = 15.0
 _CHUNK = 32 * 1024
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
@@ -43,43 +47,54 @@ class Attachment:
         self._end = "closed"
         self._status = 0
         self._handle = pane
+        self._report = status_report.StatusReport()
 
     async def run(self) -> int:
         """Run it; returns the program's exit status when it ended, else 0."""
-        loop = asyncio.get_running_loop()
         async with connect.client_async(self._args) as client:
             call = client.panes.AttachPane(self._requests())
             try:
                 await self._put(open=self._open())
                 first = await self._first(client, call)
                 self._handle = first.attached.pane.handle or self._pane
-                with attached_terminal(self._in, self._out):
-                    loop.add_signal_handler(signal.SIGWINCH, self._resized)
-                    for number in _SIGNALS:
-                        loop.add_signal_handler(number, self._detached.set)
-                    reading = asyncio.ensure_future(self._read())
-                    showing = asyncio.ensure_future(self._show(client, call, Output(self._out)))
-                    leaving = asyncio.ensure_future(self._detached.wait())
+                with raw_input(self._in):
                     try:
-                        await asyncio.wait({reading, showing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                        if showing.done():
-                            await showing
-                        elif reading.done():
-                            await reading
-                            self._end = "detached"
-                        else:
-                            self._end = "detached"
+                        with own_screen(self._out):
+                            await self._attached(client, call, first.attached.pane.id)
                     finally:
-                        loop.remove_reader(self._in)
-                        for task in (reading, showing, leaving):
-                            task.cancel()
-                            with suppress(asyncio.CancelledError, Exception):
-                                await task
+                        if self._report.waiting:
+                            take_answer(self._in, _LAST_ANSWER)
             finally:
                 call.cancel()
         suffix = f" with status {self._status}" if self._end == "exited" else ""
         print(f"[{self._handle} {self._end}{suffix}]", file=sys.stderr)
         return self._status
+
+    async def _attached(self, client: AsyncClient, call: "Call", pane: str) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGWINCH, self._resized)
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._detached.set)
+        reading = asyncio.ensure_future(self._read())
+        showing = asyncio.ensure_future(self._show(client, call, Output(self._out)))
+        leaving = asyncio.ensure_future(self._detached.wait())
+        telling = asyncio.ensure_future(self._tell(client, pane))
+        try:
+            await asyncio.wait({reading, showing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if showing.done():
+                await showing
+            elif reading.done():
+                await reading
+                self._end = "detached"
+            else:
+                self._end = "detached"
+        finally:
+            loop.remove_reader(self._in)
+            for task in (reading, showing, leaving, telling):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+            write_all(self._out, self._report.ends())
 
     def _open(self) -> panes_pb2.AttachOpen:
         columns, rows = size_of(self._out)
@@ -121,11 +136,35 @@ class Attachment:
             while isinstance(response := await call.read(), panes_pb2.AttachPaneResponse):
                 which = response.WhichOneof("message")
                 if which == "output":
-                    output.write(response.output)
+                    output.write(self._report.passing(response.output))
                 elif which == "exited":
                     self._end, self._status = "exited", response.exited
         except grpc.RpcError as error:
             raise client.error(error) from None
+
+    async def _tell(self, client: AsyncClient, pane: str) -> None:
+        """Report the state of the pane's agent to the terminal, unless told not to; without the service it ends."""
+        with suppress(ProwlError):
+            wanted = status_report.wanted(self._args.report_status, os.environ)
+            if wanted is None:
+                settings = (await client.get_info()).settings
+                wanted = any((item.name, item.value) == ("report_status", "true") for item in settings)
+            if not wanted:
+                return
+            async for event in client.observe(pane):
+                if isinstance(event, Gap):
+                    continue
+                match event.WhichOneof("event"):
+                    case "snapshot":
+                        agent = event.snapshot.agent if event.snapshot.HasField("agent") else None
+                    case "changed":
+                        agent = event.changed
+                    case "removed":
+                        agent = None
+                    case _:
+                        continue
+                state = encode.status(agent.status) if agent else ""
+                write_all(self._out, self._report.shows(status_report.encode(state, agent.name if agent else "")))
 
     async def _read(self) -> None:
         """Send what is typed until the detach key or the terminal's end; one chunk at a time, so that input waits.
@@ -139,7 +178,7 @@ class Attachment:
         reports, focused = False, True
         while True:
             if keys.holding:
-                patience: float | None = _ESCAPE_DELAY
+                patience: float | None = _ANSWER_DELAY if keys.answering else _ESCAPE_DELAY
             else:
                 patience = _UNREPORTED_VIEW if focused and not reports else None
             loop.add_reader(self._in, ready.set)
@@ -168,6 +207,9 @@ class Attachment:
                 if isinstance(event, Focus):
                     reports, focused = True, event.focused
                     await self._put(focused=focused)
+                    continue
+                if isinstance(event, Answer):
+                    write_all(self._out, self._report.answered(event.data))
                     continue
                 if not reports and not focused:
                     focused = True

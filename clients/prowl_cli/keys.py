@@ -7,7 +7,7 @@ program asked its screen; both arrive among the keys.
 import re
 from dataclasses import dataclass
 
-__all__ = ["Detach", "Focus", "InputFilter", "detach_patterns"]
+__all__ = ["Answer", "Detach", "Focus", "InputFilter", "detach_patterns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,13 @@ class Focus:
     """The client's terminal gained or lost the focus."""
 
     focused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The client's terminal answered what the client itself may have asked: DA1 or the support of OSC 7501."""
+
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,11 @@ _ANSWER = re.compile(
     rb"|\x1b\[0n"
     rb"|\x1b\[(?!1;)\d+;\d+R"  # cursor position; with row 1 it cannot be told from a modified F3
     rb"|\x1b\[[468];\d+;\d+t"  # sizes
-    rb"|\x1b\](?:4|10|11|12|52)(?:;[^\x07\x1b]*)?(?:\x07|\x1b\\)"
+    rb"|\x1b\](?:4|10|11|12|52|7501)(?:;[^\x07\x1b]*)?(?:\x07|\x1b\\)"
     rb"|\x1b[P_][^\x1b\x07]*(?:\x1b\\|\x07)"
 )
+_OURS = re.compile(rb"\x1b\[\?[\d;]*c|\x1b\]7501;")
+_BEGUN = re.compile(rb"\x1b(?:\[[?>=]|\]\d|[P_].)", re.DOTALL)
 _PARTIAL = re.compile(rb"\x1b(?:\[[<-?]?[\d;:]*\$?|\][^\x07\x1b]*\x1b?|[P_][^\x1b\x07]*\x1b?)?$")
 _MAX_PARTIAL = 4096
 
@@ -74,21 +83,26 @@ class InputFilter:
         """Whether bytes are held back that may be the start of a sequence."""
         return bool(self._held)
 
-    def feed(self, data: bytes) -> list[bytes | Focus | Detach]:
+    @property
+    def answering(self) -> bool:
+        """Whether what is held back is the start of an answer, which no key begins like."""
+        return _BEGUN.match(self._held) is not None
+
+    def feed(self, data: bytes) -> list[bytes | Focus | Detach | Answer]:
         """Return what is complete, in order."""
         return self._split(self._held + data, final=False)
 
-    def flush(self) -> list[bytes | Focus | Detach]:
+    def flush(self) -> list[bytes | Focus | Detach | Answer]:
         """Return what was held back: it was a key after all, such as a lone Escape."""
         return self._split(self._held, final=True)
 
-    def _split(self, data: bytes, *, final: bool) -> list[bytes | Focus | Detach]:
+    def _split(self, data: bytes, *, final: bool) -> list[bytes | Focus | Detach | Answer]:
         self._held = b""
-        out: list[bytes | Focus | Detach] = []
+        out: list[bytes | Focus | Detach | Answer] = []
         typed = bytearray()
         at = 0
 
-        def push(event: Focus | Detach) -> None:
+        def push(event: Focus | Detach | Answer) -> None:
             if typed:
                 out.append(bytes(typed))
                 typed.clear()
@@ -126,6 +140,8 @@ class InputFilter:
                 continue
             answer = _ANSWER.match(data, at)
             if answer is not None:
+                if _OURS.match(data, at):
+                    push(Answer(answer[0]))
                 at = answer.end()
                 continue
             if not final and len(data) - at <= _MAX_PARTIAL and _PARTIAL.match(data, at):

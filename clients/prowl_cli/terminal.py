@@ -1,12 +1,16 @@
 """The person's terminal while it is attached: raw mode, its size, and leaving it as it was found."""
 
+import fcntl
 import os
+import re
+import select
 import termios
+import time
 import tty
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["FOCUS_ON", "Output", "attached_terminal", "size_of"]
+__all__ = ["FOCUS_ON", "Output", "own_screen", "raw_input", "size_of", "take_answer", "write_all"]
 
 FOCUS_ON = b"\x1b[?1004h"
 _ENTER = b"\x1b[?1049h\x1b[H\x1b[2J" + FOCUS_ON
@@ -16,18 +20,29 @@ _LEAVE = (
 )
 """Switches off whatever a program may have switched on; it stays on in the pane, which is another terminal."""
 
+_LAST_ANSWER = re.compile(rb"\x1b\[\?[\d;]*c")
+_ANSWERS = re.compile(rb"\x1b\[\?[\d;]*c|\x1b\]7501;[^\x07\x1b]*(?:\x07|\x1b\\)")
+
 
 @contextmanager
-def attached_terminal(stdin: int, stdout: int) -> Iterator[None]:
-    """Put the terminal into raw mode with focus reports for the length of the block."""
+def raw_input(stdin: int) -> Iterator[None]:
+    """Put the terminal into raw mode for the length of the block."""
     before = termios.tcgetattr(stdin)
     try:
         tty.setraw(stdin, termios.TCSANOW)
+        yield
+    finally:
+        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def own_screen(stdout: int) -> Iterator[None]:
+    """Switch to a screen of our own with focus reports for the length of the block."""
+    try:
         write_all(stdout, _ENTER)
         yield
     finally:
         write_all(stdout, _LEAVE)
-        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
 
 
 def size_of(fd: int) -> tuple[int, int]:
@@ -44,6 +59,28 @@ def write_all(fd: int, data: bytes) -> None:
             view = view[os.write(fd, view) :]
     except OSError:
         return
+
+
+def take_answer(fd: int, seconds: float) -> None:
+    """Take the terminal's answer to DA1, and one before it, out of the input; nothing behind it is read.
+
+    What was typed before it is put back where the system allows that.
+    """
+    end = time.monotonic() + seconds
+    taken = b""
+    while not _LAST_ANSWER.search(taken):
+        if not select.select([fd], [], [], max(end - time.monotonic(), 0))[0]:
+            break
+        try:
+            byte = os.read(fd, 1)
+        except OSError:
+            return
+        if not byte:
+            return
+        taken += byte
+    with suppress(OSError):
+        for code in _ANSWERS.sub(b"", taken):
+            fcntl.ioctl(fd, termios.TIOCSTI, bytes([code]))
 
 
 class Output:

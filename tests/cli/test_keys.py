@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prowl_cli.keys import Detach, Focus, InputFilter, detach_patterns
+from prowl_cli.keys import Answer, Detach, Focus, InputFilter, detach_patterns
 
 CTRL = detach_patterns("ctrl-\\")
 
@@ -31,7 +31,9 @@ def taken(*chunks, key=CTRL):
         (b"\x1b[92;5u", [Detach()]),
         (b"\x1b[27;5;92~", [Detach()]),
         (b"\x1b[200~a\x1c\x1b[Ib\x1b[201~c", [b"\x1b[200~a\x1c\x1b[Ib\x1b[201~c"]),
-        (b"a\x1b[?62;4cb", [b"ab"]),
+        (b"a\x1b[?62;4cb", [b"a", Answer(b"\x1b[?62;4c"), b"b"]),
+        (b"a\x1b]7501;?\x07b", [b"a", Answer(b"\x1b]7501;?\x07"), b"b"]),
+        (b"a\x1b]7501;?states=idle\x1b\\b", [b"a", Answer(b"\x1b]7501;?states=idle\x1b\\"), b"b"]),
         (b"a\x1b[>0;276;0cb", [b"ab"]),
         (b"a\x1b[24;80Rb", [b"ab"]),
         (b"\x1b[1;2R", [b"\x1b[1;2R"]),
@@ -84,6 +86,17 @@ def test_an_unfinished_sequence_is_held_until_the_pause():
     assert [] == keys.feed(b"\x1b")
     assert keys.holding
     assert [b"\x1b"] == keys.flush()
+
+
+@pytest.mark.parametrize(
+    ("held", "answer"),
+    [(b"\x1b", False), (b"\x1b[", False), (b"\x1b]", False), (b"\x1b]7501;?", True), (b"\x1b[?62", True)],
+)
+def test_the_start_of_an_answer_is_told_from_a_key(held, answer):
+    """What no key begins like may be waited for longer than a key."""
+    keys = InputFilter(CTRL)
+
+    assert ([], True, answer) == (keys.feed(held), keys.holding, keys.answering)
 
 
 def test_an_endless_answer_is_not_held_forever():

@@ -1,16 +1,10 @@
 """The command against the real service: starting it, panes, agents, attachment."""
 
-import fcntl
 import json
 import os
-import pty
-import re
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +13,7 @@ from prowl_client import address
 
 from tests.cli.conftest import validate
 from tests.cli.process import Prowl, stop, until
+from tests.cli.terminal import Terminal
 
 PLAYER = """
 import os, sys, termios, tty
@@ -129,62 +124,6 @@ def test_settings_and_health_come_from_the_service(prowl):
     assert "service" == prowl.data("config", "--json")["source"]
     doctor = prowl.data("doctor", "--json")
     assert "pid" in next(check["detail"] for check in doctor["checks"] if check["name"] == "service")
-
-
-class Terminal:
-    """A terminal with the command on it."""
-
-    def __init__(self, prowl, *argv, size=(90, 20)):
-        self.master, slave = pty.openpty()
-        self.resize(size, tell=False)
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        self.seen = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "prowl_cli.main", *argv],
-            env=prowl.environment | {"TERM": "xterm-256color"},
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-        )
-
-    def resize(self, size, tell=True):
-        """Change the terminal's size and tell the command."""
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        if tell:
-            self.process.send_signal(signal.SIGWINCH)
-
-    def type(self, data):
-        """Type bytes."""
-        os.write(self.master, data)
-
-    def expect(self, pattern, seconds=20):
-        """Read until a pattern appears in all that was seen."""
-
-        def found():
-            ended = self.process.poll() is not None  # asked first: what it wrote before it ended is read below
-            while select.select([self.master], [], [], 0)[0]:
-                self.seen += os.read(self.master, 65536)
-            match = re.search(pattern, self.seen)
-            assert match or not ended, self.seen
-            return match
-
-        return until(found, seconds)
-
-    def end(self):
-        """Return the exit status, and whether the terminal is as it was."""
-        status = self.process.wait(30)
-        same = termios.tcgetattr(self.slave) == self.before
-        return status, same
-
-    def close(self):
-        """Let the terminal go."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.master)
-        os.close(self.slave)
 
 
 @pytest.fixture

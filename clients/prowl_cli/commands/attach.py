@@ -37,6 +37,13 @@ def add_attach_options(command: argparse.ArgumentParser) -> None:
         default=os.environ.get("PROWL_DETACH_KEY") or "ctrl-\\",
         help="key that leaves the pane running and returns here (PROWL_DETACH_KEY, ctrl-\\)",
     )
+    command.add_argument(
+        "--no-report-status",
+        dest="report_status",
+        action="store_false",
+        default=None,
+        help="do not tell this terminal the agent's state by OSC 7501 (PROWL_REPORT_STATUS, report_status)",
+    )
     command.add_argument("--read-only", action="store_true", help="look only: only the detach key does something")
 
 
