@@ -91,6 +91,7 @@ def _codex(place: Sandbox) -> None:
         f"""model = "mock-model"
 model_provider = "mock"
 check_for_update_on_startup = false
+suppress_unstable_features_warning = true
 [model_providers.mock]
 name = "Mock"
 base_url = "{place.url}/v1"

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ from tests.live.walk import RESTING, Walk, walking
 from tests.mock_models.server import Phase
 
 pytestmark = pytest.mark.live
+
+SWALLOWING = (sys.executable, str(Path(__file__).with_name("relay.py")), "swallow")
 
 
 async def _at_work(walk: Walk, seconds: int = 40) -> None:
@@ -92,3 +96,20 @@ async def test_a_background_agent_keeps_claude_working_after_its_turn() -> None:
         await walk.steady("sub-agent at work", "working", asyncio.sleep(9))
         assert walk.expected == walk.actual
         assert await walk.pane.until(*RESTING, seconds=20) in RESTING
+
+
+async def test_codex_whose_reports_are_swallowed_falls_back_to_its_log() -> None:
+    """On a terminal between that keeps the reports, Codex's own log decides, through a turn and an interrupt."""
+    async with walking("codex", through=SWALLOWING) as walk:
+        await _at_work(walk, 4)
+        await walk.pane.reasoned("log.openWork")
+        await walk.session.quiet()
+        assert "done" == await walk.pane.until("done")
+        assert "log.turnEnded" == walk.reason
+        await walk.session.say("Go on [[slow 40]]")
+        await walk.session.working("slow")
+        assert "working" == await walk.pane.until("working")
+        await walk.session.settle(0.3, 2.0)
+        await walk.session.press(*walk.recipe.interrupt)
+        assert "done" == await walk.pane.until("done")
+        assert "log.turnEnded" == walk.reason

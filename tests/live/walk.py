@@ -1,7 +1,7 @@
 """One agent in a pane of the real service, walked from point to point: what was true, and what the service said."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -59,8 +59,10 @@ class Walk:
 
 
 @asynccontextmanager
-async def walking(agent: str, extra: Mapping[str, str] | None = None) -> AsyncIterator[Walk]:
-    """Put an agent into a pane of a private service, with ``extra`` variables.
+async def walking(
+    agent: str, extra: Mapping[str, str] | None = None, through: Sequence[str] = ()
+) -> AsyncIterator[Walk]:
+    """Put an agent into a pane of a private service, with ``extra`` variables, run by the command ``through``.
 
     Everything is ended and removed afterwards. A registry out of reach skips the test, visibly.
     """
@@ -77,7 +79,7 @@ async def walking(agent: str, extra: Mapping[str, str] | None = None) -> AsyncIt
             panes: list[ServicePane] = []
 
             async def launch(*arguments: str) -> ServicePane:
-                argv = [installed.command, *how.arguments, *arguments]
+                argv = [*through, installed.command, *how.arguments, *arguments]
                 panes.append(await service.open(argv, environment, place.project, 120, 40))
                 return panes[-1]
 

@@ -10,7 +10,9 @@ __all__ = ["ROOT", "Capture", "Folder", "cleaned", "folders"]
 
 ROOT = Path(__file__).resolve().parent.parent / "captures"
 _MANIFEST = "manifest.json"
-_HOME = "/home/u/workspace"  # as long as the folder it stands for, so that no box changes its width
+# As long as the folder and its name that they stand for, so that no box changes its width.
+_HOME = "/home/u/workspace"
+_NAME = "workspace-12"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def folders(root: Path = ROOT) -> Iterator[Folder]:
 
 def cleaned(text: str, home: Path, secrets: Sequence[str] = ()) -> str:
     """Return text without the sandbox's folder, the port of the mock and other words of this machine."""
-    text = text.replace(str(home), _HOME).replace(home.name, Path(_HOME).name)
+    text = text.replace(str(home), _HOME).replace(home.name, _NAME)
+    # A narrow terminal may have wrapped the path after its hyphen.
+    text = text.replace("/tmp/rec-", _HOME[:9]).replace(home.name.removeprefix("rec-"), _HOME[9:])
     text = re.sub(r"127\.0\.0\.1:\d{2,5}", lambda found: "127.0.0.1:" + "8" * (len(found[0]) - 10), text)
     for secret in secrets:
         text = text.replace(secret, "x" * len(secret))

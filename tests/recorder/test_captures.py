@@ -33,9 +33,12 @@ def test_recording_again_replaces_one_size_alone(tmp_path: Path) -> None:
 
 def test_nothing_of_the_machine_stays_in_a_capture() -> None:
     """The sandbox's folder, the mock's port and given words are replaced by others of the same length."""
+    home = Path("/tmp/rec-ab12cd34")
     text = "cwd /tmp/rec-ab12cd34/project rec-ab12cd34 http://127.0.0.1:43121/v1 /opt/cache/agent"
-    clean = cleaned(text, Path("/tmp/rec-ab12cd34"), ["/opt/cache"])
-    assert "cwd /home/u/workspace/project workspace http://127.0.0.1:88888/v1 xxxxxxxxxx/agent" == clean
+    expected = "cwd /home/u/workspace/project workspace-12 http://127.0.0.1:88888/v1 xxxxxxxxxx/agent"
+    assert expected == cleaned(text, home, ["/opt/cache"])
+    assert len(expected) == len(text)
+    assert ["in /home/u/w", "orkspace/project"] == [cleaned(row, home) for row in ("in /tmp/rec-", "ab12cd34/project")]
 
 
 def test_drift_tells_what_is_misread(tmp_path: Path) -> None:
