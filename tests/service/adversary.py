@@ -131,8 +131,12 @@ def orphans(job, calls):
         if not child:
             end.connect(job["socket"])
             os._exit(0)
-        os.waitpid(child, 0)
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        if number % 4 < 2:  # the others stay as zombies, which can still be read
+            os.waitpid(child, 0)
         answers.append(Connection(end).call(*calls[number % len(calls)]))
+        if number % 4 >= 2:
+            os.waitpid(child, 0)
         end.close()
     return answers
 

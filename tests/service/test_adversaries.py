@@ -333,8 +333,8 @@ async def main(folder):
         await service.host.close(service.host.registry.resolve_pane(first))
         path = job(folder, "plain", [(SIGNAL, TURN_ENDED, []), (LIST, panes_pb2.ListPanesRequest(), [])],
                    socket=str(config.socket))
-        # The state in which a root's exit has not been noticed: the dead pane's root is still known.
-        service.host._roots[old[first]] = first
+        # The dead root still stands for a pane, and for one that lives: only its start time tells it from the taker.
+        service.host._roots[old[first]] = second
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(old[first].pid - 1))
         taker = os.posix_spawn(BARE[0], [*BARE, str(ADVERSARY), str(path)], os.environ)
         assert taker == old[first].pid, (taker, old)
