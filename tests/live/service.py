@@ -130,14 +130,19 @@ class ServicePane:
         return self.status
 
     async def reasoned(self, reason: str, seconds: float = 10.0) -> None:
-        """Wait until a reason decides; an AssertionError tells the one that did instead."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds), self._changed:
-                await self._changed.wait_for(lambda: self._reason() == reason)
-        assert reason == self._reason()
+        """Wait until a reason decides, which is no event by itself; an AssertionError tells the one that does."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (now := await self.reason()) != reason:
+            assert loop.time() < end, f"{now} decides, not {reason}"
+            await asyncio.sleep(0.05)
 
-    def _reason(self) -> str:
-        return self.entry.detection_reason if self.entry else ""
+    async def reason(self) -> str:
+        """Return the id of what decides now, also where nobody was told that it changed."""
+        for row in (await self._service.client.list_agents()).agents:
+            if row.target.pane.id == self.ident:
+                return row.entry.detection_reason
+        return "nothing"
 
     async def process(self) -> int:
         """Return the pid of the process that was found to be the agent."""

@@ -45,6 +45,23 @@ async def test_claude_without_titles_falls_back_to_its_registry() -> None:
         assert walk.reason.startswith("native.")
 
 
+@pytest.mark.parametrize(
+    ("agent", "version", "working", "ended"),
+    [("codex", "0.155.0", "log.openWork", "log."), ("claude", "2.1.197", "native.working", "native.")],
+)
+async def test_a_version_that_reports_nothing_is_known_by_its_files(
+    agent: str, version: str, working: str, ended: str
+) -> None:
+    """Before there were reports, Codex's log and Claude's registry told the turn, and they still do."""
+    async with walking(agent, version=version) as walk:
+        await _at_work(walk, 6)
+        await walk.pane.reasoned(working)
+        await walk.session.quiet()
+        assert "done" == await walk.pane.until("done")
+        assert walk.reason.startswith(ended)
+        assert not any(reason.startswith("osc.") for _, reason in walk.pane.reasons)
+
+
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 async def test_an_agent_killed_in_mid_turn_is_let_go(agent: str) -> None:
     """After SIGKILL nothing of the agent is left that says Working: the pane has no agent."""
@@ -98,18 +115,25 @@ async def test_a_background_agent_keeps_claude_working_after_its_turn() -> None:
         assert await walk.pane.until(*RESTING, seconds=20) in RESTING
 
 
-async def test_codex_whose_reports_are_swallowed_falls_back_to_its_log() -> None:
-    """On a terminal between that keeps the reports, Codex's own log decides, through a turn and an interrupt."""
-    async with walking("codex", through=SWALLOWING) as walk:
-        await _at_work(walk, 4)
-        await walk.pane.reasoned("log.openWork")
+@pytest.mark.parametrize("arguments", [(), ("--no-daemon",)], ids=["daemon", "alone"])
+async def test_codex_whose_reports_are_swallowed_falls_back_to_its_log(arguments: tuple[str, ...]) -> None:
+    """Behind a terminal that keeps the reports, the session's log decides, through a turn and an interrupt.
+
+    The first turn opens the log, and the daemon's notes of who shows it come seconds later.
+    """
+    async with walking("codex", arguments=arguments, through=SWALLOWING) as walk:
+        await walk.session.start()
+        await walk.session.say("Begin [[text Begun.]]")
+        await walk.pane.reasoned("log.turnEnded", 30)
+        await walk.session.say("Go on [[slow 6]]")
+        await walk.pane.reasoned("log.openWork", 15)
         await walk.session.quiet()
-        assert "done" == await walk.pane.until("done")
-        assert "log.turnEnded" == walk.reason
+        await walk.pane.reasoned("log.turnEnded")
+        assert "done" == walk.pane.status
         await walk.session.say("Go on [[slow 40]]")
         await walk.session.working("slow")
         assert "working" == await walk.pane.until("working")
         await walk.session.settle(0.3, 2.0)
         await walk.session.press(*walk.recipe.interrupt)
         assert "done" == await walk.pane.until("done")
-        assert "log.turnEnded" == walk.reason
+        await walk.pane.reasoned("log.turnEnded")

@@ -60,15 +60,22 @@ class Walk:
 
 @asynccontextmanager
 async def walking(
-    agent: str, extra: Mapping[str, str] | None = None, through: Sequence[str] = ()
+    agent: str,
+    extra: Mapping[str, str] | None = None,
+    *,
+    version: str | None = None,
+    arguments: Sequence[str] = (),
+    through: Sequence[str] = (),
 ) -> AsyncIterator[Walk]:
-    """Put an agent into a pane of a private service, with ``extra`` variables, run by the command ``through``.
+    """Put an agent into a pane of a private service, with ``extra`` variables and arguments; the
+    current version unless another is named.
 
-    Everything is ended and removed afterwards. A registry out of reach skips the test, visibly.
+    ``through`` is the command that runs it. Everything is ended and removed afterwards. A registry out of reach skips
+    the test, visibly.
     """
     how = recipe(agent)
     try:
-        installed = await asyncio.to_thread(install, package(agent))
+        installed = await asyncio.to_thread(install, package(agent, version))
     except RegistryUnreachable as error:
         pytest.skip(f"{agent} cannot be installed, the package registry is out of reach: {error}"[:200])
     async with MockServer() as mock, Service() as service:
@@ -84,7 +91,7 @@ async def walking(
                 return panes[-1]
 
             try:
-                pane = await launch()
+                pane = await launch(*arguments)
                 yield Walk(Session(pane, mock, how), pane, service, launch)
             finally:
                 for pane in panes:
