@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import signal
 import socket
 from collections.abc import Mapping
@@ -121,8 +120,8 @@ class Service:
             close_grace=config.close_grace,
             answer_status_query=True,
         )
-        # Names in the private folder are short: a Unix socket's path may have about a hundred bytes.
-        self._private = config.socket.with_name(f".{secrets.token_hex(4)}")
+        # The lock makes it ours alone, so what a killed instance left there is replaced, and never piles up.
+        self._private = config.socket.with_name(f".{config.socket.name}")
         self._door = FrontDoor(
             listen(str(config.socket)),
             str(self._private),

@@ -58,7 +58,7 @@ def test_a_second_instance_is_refused_and_the_first_lives_on(serve: Serve, folde
 
 
 def test_a_stale_socket_is_recovered_after_a_kill(serve: Serve, folder: Path) -> None:
-    """kill -9 leaves the socket behind; the next instance takes it over and serves at once."""
+    """kill -9 leaves sockets behind; the next instance takes them over, serves at once, and leaves none in the end."""
     first = serve()
     assert "serving" in first_line(first)
     first.kill()
@@ -66,6 +66,9 @@ def test_a_stale_socket_is_recovered_after_a_kill(serve: Serve, folder: Path) ->
     assert (folder / "s" / "prowl.sock").exists()
     second = serve()
     assert "serving" in first_line(second)
+    second.send_signal(signal.SIGTERM)
+    assert second.wait(20) == 0
+    assert [path.name for path in (folder / "s").iterdir()] == ["prowl.sock.lock"]
 
 
 def test_sigterm_stops_gracefully(serve: Serve, folder: Path) -> None:
