@@ -43,7 +43,8 @@ def activity_row(frame: Frame) -> range:
 def around_composer(frame: Frame) -> range:
     """From the sixth non-blank row above the mode's row to the end."""
     found = frame.fact(composer)
-    return range(frame.above(found.start, 6)[-1] if found.start else 0, frame.end) if found else range(0)
+    above = frame.above(found.start, 6) if found else []
+    return range(above[-1] if above else found.start, frame.end) if found else range(0)
 
 
 def status_bar(frame: Frame) -> range:

@@ -60,7 +60,7 @@ def status(frame: Frame) -> range:
         return range(0)
     indent = frame.indents[box.start] + 2
     for row in range(box.start - 1, -1, -1):
-        if frame.indents[row] == indent and frame.heads[row] not in "❯#":
+        if frame.indents[row] == indent and frame.heads[row] not in " ❯#":
             return range(row, row + 1)
     return range(0)
 

@@ -82,7 +82,7 @@ def activity_row(frame: Frame) -> range:
 def footer(frame: Frame) -> range:
     """The rows below the prompt."""
     found = frame.fact(composer)
-    return range(found.start + 1, frame.end)
+    return range(found.start + 1, frame.end) if found else range(0)
 
 
 def panel(frame: Frame) -> range:
@@ -196,7 +196,7 @@ SCREEN: Final = AgentScreen(
             "kimi.trust",
             RawState.BLOCKED,
             panel,
-            says("trust this folder?") & says("enter select"),
+            says("trust this folder") & says("don't trust"),
             needs=Glyph.CHEVRON,
         ),
         Rule(

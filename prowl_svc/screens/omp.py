@@ -35,7 +35,7 @@ def band(frame: Frame) -> range:
     if row <= 0 or frame.kinds[frame.nonblank[-1]] == Kind.RULE:
         return range(0)
     text = frame.trimmed[row]
-    if text != "╰─" and not text.startswith("╰─ ") or text[-1] == "╯":
+    if (text != "╰─" and not text.startswith("╰─ ")) or text[-1] == "╯":
         return range(0)
     return range(row - 1, row + 1) if frame.trimmed[row - 1] else range(row, row + 1)
 
@@ -56,7 +56,7 @@ def composer(frame: Frame) -> range:
 def status(frame: Frame) -> range:
     """The status row above the prompt, or the header of the boxed composer."""
     found = frame.fact(composer)
-    return range(found.start, found.start + 1)
+    return range(found.start, found.start + 1) if found else range(0)
 
 
 def without_band(frame: Frame) -> range:

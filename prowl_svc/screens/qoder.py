@@ -90,8 +90,8 @@ def points(frame: Frame, span: range) -> bool:
 
 def trusts(frame: Frame, span: range) -> bool:
     """It asks whether the folder is trusted"""
-    said = frame.said(span)
-    return "doyoutrustthefilesinthisfolder?" in said and "trustfolder" in said
+    said = frame.said(span)  # in a low pane the question has scrolled off
+    return "1.trustfolder" in said and "don'ttrustandexit" in said
 
 
 def cancels(frame: Frame, span: range) -> bool:
