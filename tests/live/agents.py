@@ -75,7 +75,7 @@ CLAUDE = Recipe(
     arguments=("--permission-mode", "default"),
     dialogs=(
         Dialog("trust", r"❯ No, exit", ("down", "enter")),
-        Dialog("trust", r"❯ 2\. No, exit", ("up", "enter")),
+        Dialog("trust", r"❯ 1\. Yes, I trust"),
         Dialog("api-key", r"custom API key", ("up", "enter")),
     ),
     asking=r"Do you want|❯ 1\. Yes",

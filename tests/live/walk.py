@@ -67,11 +67,10 @@ async def walking(
     arguments: Sequence[str] = (),
     through: Sequence[str] = (),
 ) -> AsyncIterator[Walk]:
-    """Put an agent into a pane of a private service, with ``extra`` variables and arguments; the
-    current version unless another is named.
+    """Put an agent into a pane of a private service, with ``extra`` variables and arguments.
 
-    ``through`` is the command that runs it. Everything is ended and removed afterwards. A registry out of reach skips
-    the test, visibly.
+    It is the current version unless another is named. ``through`` is the command that runs it. Everything is ended and
+    removed afterwards. A registry out of reach skips the test, visibly.
     """
     how = recipe(agent)
     try:
