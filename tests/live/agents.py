@@ -231,7 +231,7 @@ OPENCODE = Recipe(
 
 COPILOT = Recipe(
     "copilot",
-    ready=r"/ commands",
+    ready=r"/ commands|Interactive · Manual",
     environment=lambda place: {
         "COPILOT_PROVIDER_BASE_URL": f"{place.url}/v1",
         "COPILOT_MODEL": "gpt-4.1",
@@ -410,7 +410,7 @@ GROK = Recipe(
     ask_write=r"1 \([●○]\)",
     approve=(r"/(\d) \([●○]\) Yes, (?:proceed|send once)/",),
     deny=("ctrl-c",),
-    question=r"Waiting on answers",
+    question=r"Waiting on a",
     dismiss=("X",),
     interrupt=("ctrl-c",),
     tool_step="bash for i in 1 2 3; do echo $i; sleep 2; done",
