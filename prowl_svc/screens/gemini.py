@@ -81,20 +81,20 @@ def older(frame: Frame) -> range:
     return range(0) if frame.fact(composer) or frame.fact(opened) else frame.fact(_TAIL)
 
 
-def status(frame: Frame) -> range:
-    """The status over the newer composer: the row led by a spinner over the mode's rule, and what it wrapped to."""
+def mode(frame: Frame) -> range:
+    """The rows over the newer composer, which a blank row sets off in narrow panes."""
     box = frame.fact(composer)
     if not box:
         return range(0)
-    rows = run_above(frame, box.start)
+    set_off = box.start > 0 and frame.kinds[box.start - 1] == Kind.BLANK
+    return run_above(frame, box.start - set_off)
+
+
+def status(frame: Frame) -> range:
+    """The status over the newer composer: the row led by a spinner over the mode's rule, and what it wrapped to."""
+    rows = frame.fact(mode)
     first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
     return range(first, rows.stop) if first >= 0 else range(0)
-
-
-def mode(frame: Frame) -> range:
-    """The rows directly over the newer composer."""
-    box = frame.fact(composer)
-    return run_above(frame, box.start) if box else range(0)
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------
