@@ -26,6 +26,7 @@ _PROMPTS: Final = frozenset(">!*")
 _BACKGROUND: Final = re.compile(
     r"[·,] ?[1-9][0-9]* (?:shell|(?:local )?agent|monitor|workflow)s?(?= *$|,| [·⚠⏳])", re.MULTILINE
 )
+_RUNNING: Final = re.compile(r"^○\ufe0e? .* ▶ [0-9]+[smh]")
 _TIMED: Final = re.compile(r"\([0-9]+[smh]")
 _ANSWERS: Final = frozenset("✦◆")
 _TAIL: Final = last_rows(24)
@@ -155,8 +156,11 @@ def needs_approval(frame: Frame, span: range) -> bool:
 
 
 def runs_work(frame: Frame, span: range) -> bool:
-    """It counts shells, agents, monitors or workflows that run"""
-    return _BACKGROUND.search(frame.lowered(span)) is not None
+    """It counts shells, agents, monitors or workflows that run, or lists an agent that has not ended"""
+    if _BACKGROUND.search(frame.lowered(span)) is not None:
+        return True
+    # A narrow pane cuts the count off; ✔ leads an agent that has ended.
+    return any(frame.heads[row] == "○" and _RUNNING.search(frame.trimmed[row]) for row in span)
 
 
 def spins(frame: Frame, span: range) -> Style | None:
