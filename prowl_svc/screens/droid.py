@@ -7,7 +7,7 @@ from prowl_svc._fast.rows_glyphs import Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import boxed_composer, inner, labelled_braille, last_box
+from prowl_svc.screens.regions import boxed_composer, inner, labelled_braille, last_box, run_above
 from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 
 __all__ = ["SCREEN"]
@@ -36,8 +36,10 @@ def composer(frame: Frame) -> range:
 def activity_row(frame: Frame) -> range:
     """The nearest non-blank row above the mode's row."""
     found = frame.fact(composer)
-    above = frame.above(found.start, 1) if found else []
-    return range(above[0], above[0] + 1) if above and frame.kinds[above[0]] == Kind.BRAILLE else range(0)
+    for row in frame.above(found.start, 1) if found else ():
+        if frame.kinds[row] == Kind.BRAILLE and frame.indents[row] <= 1:  # answers are indented more
+            return range(row, row + 1)
+    return range(0)
 
 
 def around_composer(frame: Frame) -> range:
@@ -67,6 +69,12 @@ def listed(frame: Frame) -> range:
     while top >= 0 and frame.kinds[top] == Kind.SIDE:
         top -= 1
     return range(top + 1, frame.end)
+
+
+def question(frame: Frame) -> range:
+    """What a dialog asks: the rows that lead to its box, the box and the hint below it."""
+    options = frame.fact(listed)
+    return range(run_above(frame, options.start).start, options.stop) if options else range(0)
 
 
 def end_rows(frame: Frame) -> range:
@@ -135,6 +143,7 @@ def _style(frame: Frame, span: range) -> Style | None:
 SCREEN: Final = AgentScreen(
     agent=Agent.DROID,
     tail=24,
+    question=question,
     rules=(
         Rule("droid.trust", RawState.BLOCKED, end_rows, says("1. trust this folder") & says("enter to confirm")),
         Rule(

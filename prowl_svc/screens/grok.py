@@ -77,6 +77,13 @@ def dialog(frame: Frame) -> range:
     return range(above[0] if above and frame.heads[above[0]] == "◆" else first, frame.end)
 
 
+def question(frame: Frame) -> range:
+    """What the dialog asks, without the rows around it, which count time."""
+    found = frame.fact(dialog)
+    first = frame.heads.find("┃", found.start) if found else -1
+    return range(first, frame.heads.rfind("┃") + 1) if first >= 0 else range(0)
+
+
 def asked(frame: Frame) -> range:
     """Where the agent may ask: its dialog, else the whole tail of the older interface."""
     return frame.fact(dialog) or old_tail(frame)
@@ -195,6 +202,7 @@ def runs_again(frame: Frame) -> bool:
 SCREEN: Final = AgentScreen(
     agent=Agent.GROK,
     tail=24,
+    question=question,
     rules=(
         Rule("grok.trust", RawState.BLOCKED, screen, trusts),
         Rule("grok.signIn", RawState.BLOCKED, screen, signs_in),

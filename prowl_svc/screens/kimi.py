@@ -7,7 +7,7 @@ from prowl_svc._fast.rows_glyphs import Glyph, Kind
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import asks_to_confirm, inner, labelled_braille, style_of
+from prowl_svc.screens.regions import asks_to_confirm, inner, labelled_braille, last_box, style_of
 from prowl_svc.screens.rules import AgentScreen, Rule, holds, says
 
 __all__ = ["SCREEN"]
@@ -108,6 +108,11 @@ def question_box(frame: Frame) -> range:
     return range(0)
 
 
+def question(frame: Frame) -> range:
+    """What a dialog asks: the panel, else the lowest box."""
+    return frame.fact(panel) or last_box(frame)
+
+
 def asked(frame: Frame) -> range:
     """Where the agent may ask: in the panel, else on the whole screen without a composer."""
     return range(0) if frame.fact(composer) else frame.fact(panel) or range(frame.end)
@@ -191,6 +196,7 @@ _ENTER_UPDATE: Final = says("kimi code update available", "kimi-cli update avail
 SCREEN: Final = AgentScreen(
     agent=Agent.KIMI,
     tail=24,
+    question=question,
     rules=(
         Rule(
             "kimi.trust",

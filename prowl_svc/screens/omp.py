@@ -176,6 +176,7 @@ _CANCELS: Final = says("esc cancel")
 SCREEN: Final = AgentScreen(
     agent=Agent.OMP,
     tail=24,
+    question=panel,
     rules=(
         Rule("omp.viewer", RawState.UNKNOWN, last_rows(2), says("j/k:scroll g/G:top/bottom"), hints=("g/g:top",)),
         Rule("omp.setup", RawState.BLOCKED, last_rows(2), says("enter confirm · esc skip"), hints=("esc",)),

@@ -96,9 +96,11 @@ def _is_live(frame: Frame, row: int) -> bool:
 
 def framed(frame: Frame, span: range) -> bool:
     """A row: ── braille, Working ──"""
-    for row in frame.trimmed[span.start : span.stop]:
-        if row[:3] == "── " and row[-2:] == "──" and labelled_braille(row.strip("─ ")) == "Working":
-            return True
+    for row in range(span.start, span.stop):
+        text = frame.trimmed[row]
+        if text[:3] == "── " and text[-2:] == "──" and labelled_braille(text.strip("─ ")) == "Working":
+            # Above the editor only a row of the answer is indented.
+            return not (frame.indents[row] and has_footer(frame, frame.fact(editor)) and row < frame.fact(editor).start)
     return False
 
 
@@ -199,6 +201,7 @@ _TRUSTS: Final = says("trust project folder?")
 SCREEN: Final = AgentScreen(
     agent=Agent.PI,
     tail=32,
+    question=editor,
     rules=(
         Rule("pi.trust", RawState.BLOCKED, editor, _TRUSTS, hints=("enterselect",)),
         Rule("pi.setup", RawState.BLOCKED, editor, says("skip setup"), hints=("skipsetup",)),
