@@ -247,21 +247,31 @@ class CodexLogs:
         return facts
 
     def unchanged(self, now: float) -> bool:
-        """Tell that nothing was appended, opened or closed since a healthy sample of less than two seconds ago.
+        """Tell that nothing was appended, opened or closed since the last sample, if that was healthy.
 
         Where the system does not count descriptors, nothing is known to be unchanged. The process is not looked at.
         """
-        if self._listed is None or self._listed[1] is None or now - self._listed[0] >= _LISTED_FOR:
-            return False
-        if self._open_counts() != self._listed[1]:
+        if self._listed is None or self._listed[1] is None or self._open_counts() != self._listed[1]:
             return False
         try:
-            return all(
-                (status := os.stat(path)).st_size == cursor.offset and status.st_ino == cursor.inode
-                for path, cursor in self._state.cursors.items()
-            )
+            for path, cursor in self._state.cursors.items():
+                status = os.stat(path)
+                if status.st_size != cursor.offset or status.st_ino != cursor.inode:
+                    return False
         except OSError:
             return False
+        return now - self._listed[0] < _LISTED_FOR or self._same_files(now)
+
+    def _same_files(self, now: float) -> bool:
+        """List the descriptors again; with a shared daemon, or where there may be one now, a sample has to."""
+        if self._link is not None or not (self._embedded or daemon_of(self._root, self._host) is None):
+            return False
+        counts = self._open_counts()
+        paths = self._logs(self._generation.pid)
+        if paths is None or self._state.cursors.keys() != set(paths):
+            return False
+        self._listed = now, counts
+        return True
 
     def close(self) -> None:
         """Nothing is held."""

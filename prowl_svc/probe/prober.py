@@ -6,7 +6,7 @@ from typing import Final
 
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.process import Identification, Job, Process
-from prowl_svc.probe.cache import GroupCache
+from prowl_svc.probe.cache import LIFETIME, GroupCache
 from prowl_svc.probe.explain import Explanation, explain
 from prowl_svc.probe.foreground import foreground_group
 from prowl_svc.probe.score import SCORES, identify
@@ -14,7 +14,7 @@ from prowl_svc.probe.table import LinuxProcessTable, ProcessTable, Snapshot, wal
 
 __all__ = ["Prober", "system_table"]
 
-_SNAPSHOT_LIFETIME: Final = 0.3  # the active cadence: panes that scan in the same round share a pass
+_SNAPSHOT_LIFETIME: Final = LIFETIME  # what is found ages with its pass, so all panes are looked at anew together
 _EMULATORS: Final = frozenset(
     [
         "vi",

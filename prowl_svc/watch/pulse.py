@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 __all__ = ["EARLY", "Pulse"]
 
-EARLY = 0.03
+EARLY = 0.1
 """Seconds that a call which may come early is made before its time, to share a wake-up with others."""
 
 

@@ -278,15 +278,14 @@ async def test_missing_parent_is_temporary(home):
     assert ["childStarted", ROOT, CHILD, "c1"] in await home.sample()
 
 
-async def test_unchanged_is_told_without_listing(home):
-    """For two seconds, the same number of descriptors and logs that did not grow stand for a sample."""
+async def test_unchanged_is_told_without_a_sample(home):
+    """The same number of descriptors and logs that did not grow stand for a sample."""
     path = home.add(header())
     await home.sample(10.0)
     assert not home.provider.unchanged(10.0)  # this system does not count
     home.host.counts[AGENT.pid] = 7
     await home.sample(20.0)
     assert home.provider.unchanged(21.9)
-    assert not home.provider.unchanged(22.0)
     home.host.counts[AGENT.pid] = 8
     assert not home.provider.unchanged(21.9)
     home.host.counts[AGENT.pid] = 7
@@ -297,6 +296,23 @@ async def test_unchanged_is_told_without_listing(home):
     assert home.provider.unchanged(22.0)
     path.unlink()
     assert not home.provider.unchanged(22.0)
+
+
+async def test_one_log_closed_and_another_opened_is_noticed(home):
+    """The number of descriptors may stay the same, so every two seconds they are listed again."""
+    home.host.counts[AGENT.pid] = 7
+    first = home.add(header())
+    await home.sample(20.0)
+    assert home.provider.unchanged(22.0)
+    home.paths.clear()
+    home.add(header(CHILD), 1)
+    assert first.exists()
+    assert home.provider.unchanged(23.9)
+    assert not home.provider.unchanged(24.0)
+    await home.sample(24.0)
+    assert home.provider.unchanged(26.0)
+    home.host.files = OpenFiles((), complete=False)
+    assert not home.provider.unchanged(28.0)
 
 
 async def test_a_failure_is_never_unchanged(home):
