@@ -37,7 +37,7 @@ from prowl_svc.rpc.server import ServerServicer
 from prowl_svc.rpc.signalling import Signalling
 from prowl_svc.rpc.targets import Targets
 from prowl_svc.signals.dispatches import Dispatches
-from prowl_svc.signals.journal import Journal
+from prowl_svc.signals.journal import Journal, JournalBusy
 from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import Facts
 from prowl_svc.socketfile import SocketOwner
@@ -46,7 +46,7 @@ from prowl_svc.watch.roster import Roster
 from prowl_svc.watch.sessions import SessionSource
 from prowl_svc.watch.watcher import Environment
 
-__all__ = ["Service", "serve"]
+__all__ = ["Service", "StartError", "serve"]
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", 1 << 20),
@@ -64,6 +64,10 @@ _SERVICES = (
 )
 
 log = logging.getLogger("prowl")
+
+
+class StartError(Exception):
+    """The service cannot start; the message says what stands in the way."""
 
 
 class Service:
@@ -220,9 +224,14 @@ def _pane_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def serve(config: Config, environ: Mapping[str, str]) -> None:
-    """Run the service until SIGTERM or SIGINT; raises SocketError when the socket cannot be owned."""
+    """Run the service until SIGTERM or SIGINT; raises SocketError when the socket cannot be owned, else StartError."""
     raise_descriptor_limit()
-    service = Service(config, environ)
+    try:
+        service = Service(config, environ)
+    except JournalBusy as error:
+        raise StartError(f"{error}; stop it, or set PROWL_STATE_DIRECTORY to another folder") from None
+    except OSError as error:
+        raise StartError(f"cannot start: {error}") from None
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,5 +1,6 @@
 """Configuration: defaults, a TOML file and ``PROWL_*`` variables, each value with where it came from."""
 
+import hashlib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -94,7 +95,8 @@ def _path(text: str) -> Path:
     return path
 
 
-# Field, name in the file, variable, parser. The dotted names are what `prowl config` shows.
+# Field, name in the file, variable, parser; the socket must be where clients look, so no file may name it. The dotted
+# names are what `prowl config` shows.
 _TABLE: tuple[tuple[str, str, str, Any], ...] = (
     ("socket", "socket", "PROWL_SOCKET", _path),
     ("state_directory", "state_directory", "PROWL_STATE_DIRECTORY", _path),
@@ -132,17 +134,23 @@ def load(environ: Mapping[str, str], home: Path) -> Config:
     if unknown:
         known = ", ".join(name for _, name, _, _ in _TABLE)
         raise ConfigError(f"{path}: unknown key {unknown[0]!r}; known keys are: {known}")
+    if "socket" in written:
+        raise ConfigError(
+            f"{path}: socket: set PROWL_SOCKET instead, which clients read too; they do not read this file"
+        )
     state_home = environ.get("XDG_STATE_HOME", "")
-    values: dict[str, Any] = {
-        "socket": runtime_directory(environ) / "prowl.sock",
-        "state_directory": (Path(state_home) if state_home.startswith("/") else home / ".local/state") / "prowl",
-    }
+    state = (Path(state_home) if state_home.startswith("/") else home / ".local/state") / "prowl"
+    default = runtime_directory(environ) / "prowl.sock"
+    values: dict[str, Any] = {"socket": default, "state_directory": state}
     origins: dict[str, str] = {}
     for key, name, variable, parse in _TABLE:
         if environ.get(variable):
             values[key], origins[key] = _parse(parse, environ[variable], variable, name), f"environment {variable}"
         elif name in written:
             values[key], origins[key] = _parse(parse, written[name], str(path), name), f"file {path}"
+    if "state_directory" not in origins and values["socket"] != default:
+        # Only one instance can write a state directory, and one at another socket is another instance.
+        values["state_directory"] = state / hashlib.sha256(os.fsencode(values["socket"])).hexdigest()[:12]
     config = Config(**values)
     if len(os.fsencode(config.socket)) + len(".lock") >= SUN_PATH_LIMIT:
         raise ConfigError(f"socket: {config.socket} is too long for a Unix socket; set PROWL_SOCKET to a shorter path")

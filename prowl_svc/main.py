@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from prowl_svc import logs  # noqa: PLC0415
-    from prowl_svc.app import serve  # noqa: PLC0415
+    from prowl_svc.app import StartError, serve  # noqa: PLC0415
     from prowl_svc.config import ConfigError, load  # noqa: PLC0415
     from prowl_svc.socketfile import SocketError  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         config = load(environ, Path.home())
         logs.configure(config.log_level, config.log_format)
         asyncio.run(serve(config, environ))
-    except (ConfigError, SocketError) as error:
+    except (ConfigError, SocketError, StartError) as error:
         print(f"prowl-serve: {error}", file=sys.stderr)
         return 1
     return 0

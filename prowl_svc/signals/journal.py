@@ -78,9 +78,11 @@ class Journal:
         self.unreadable = 0
         try:
             self._database = self._open()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
                 raise JournalBusy(f"{self._path} is in use by another process") from None
+            raise OSError(f"{self._path}: {error}") from None  # a full disk or the like; the journal itself is well
+        except sqlite3.DatabaseError as error:
             self.broken = self._set_aside(stamp())
             log.warning("the dispatch journal was broken (%s); it is kept as %s", error, self.broken)
             self._database = self._open()

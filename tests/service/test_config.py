@@ -37,8 +37,8 @@ def test_a_missing_default_file_is_no_error(tmp_path: Path) -> None:
         ("[detection]\ndisabled_agents = ['nobody']\n", "use names out of"),
         ("[panes]\nclose_grace = 1e9\n", "use a number from 0 to 60"),
         ("[panes]\nscrollback_rows = [1]\n", "use a text, a number"),
-        ("socket = 'relative'\n", "use an absolute path"),
-        ("socket = '/" + "x" * 120 + "'\n", "too long for a Unix socket"),
+        ("state_directory = 'relative'\n", "use an absolute path"),
+        ("socket = '/tmp/mine/prowl.sock'\n", "set PROWL_SOCKET instead"),
     ],
 )
 def test_a_bad_file_names_the_key_and_what_is_allowed(tmp_path: Path, text: str, words: str) -> None:
@@ -48,6 +48,19 @@ def test_a_bad_file_names_the_key_and_what_is_allowed(tmp_path: Path, text: str,
     with pytest.raises(ConfigError) as failure:
         load({"PROWL_CONFIG": str(file)}, tmp_path)
     assert words in str(failure.value)
+
+
+def test_a_socket_must_be_short_enough_and_has_a_state_of_its_own(tmp_path: Path) -> None:
+    """Two instances at two sockets never meet in one folder, unless that is asked for."""
+    with pytest.raises(ConfigError) as failure:
+        load({"PROWL_SOCKET": "/" + "x" * 120}, tmp_path)
+    assert "too long for a Unix socket" in str(failure.value)
+    plain = load({}, tmp_path)
+    one, two = (load({"PROWL_SOCKET": f"/tmp/{name}/prowl.sock"}, tmp_path) for name in "ab")
+    assert len({plain.state_directory, one.state_directory, two.state_directory}) == 3
+    assert plain.state_directory == one.state_directory.parent == two.state_directory.parent
+    asked = load({"PROWL_SOCKET": "/tmp/a/prowl.sock", "PROWL_STATE_DIRECTORY": "/tmp/s"}, tmp_path)
+    assert asked.state_directory == Path("/tmp/s")
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])

@@ -1,5 +1,6 @@
 """The service as a process: one owner of the socket, recovery after a kill, a graceful stop."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from prowl_svc.signals.journal import Journal
 from prowl_svc.socketfile import SocketError, SocketOwner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,3 +115,21 @@ def test_ownership_can_be_taken_again_after_release(folder: Path) -> None:
     again = SocketOwner(folder / "prowl.sock")
     assert int((folder / "prowl.sock.lock").read_text()) == os.getpid()
     again.release()
+
+
+def test_a_state_folder_that_cannot_be_used_is_named(serve: Serve, folder: Path) -> None:
+    """One line says what stands in the way: a file in its place, or another instance that writes there."""
+    (folder / "state").write_text("mine")
+    process = serve()
+    message = first_line(process)
+    assert process.wait(20) == 1
+    assert message.startswith("prowl-serve: cannot start: ")
+    assert f"{folder}/state" in message
+    (folder / "state").unlink()
+    (folder / "s" / "prowl.sock.lock").unlink()
+    with contextlib.closing(Journal(folder / "state", lambda: "now")):
+        process = serve()
+        message = first_line(process)
+        assert process.wait(20) == 1
+    assert "dispatches.db is in use by another process" in message
+    assert "PROWL_STATE_DIRECTORY" in message

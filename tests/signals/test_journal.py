@@ -220,6 +220,18 @@ def test_one_writer(tmp_path: Path) -> None:
         assert keeper.broken is None
 
 
+def test_a_journal_that_cannot_be_opened_now_is_not_taken_for_broken(tmp_path: Path) -> None:
+    """What stands in the way is told, and the file stays where it is, with what it holds."""
+    with journal(tmp_path) as keeper:
+        keeper.put(DONE)
+    (tmp_path / f"{FILE_NAME}-wal").mkdir()
+    with pytest.raises(OSError, match=FILE_NAME):
+        Journal(tmp_path, lambda: "now")
+    (tmp_path / f"{FILE_NAME}-wal").rmdir()
+    with journal(tmp_path) as keeper:
+        assert (keeper.broken, keeper.load()) == (None, [DONE])
+
+
 def test_journal_is_private(tmp_path: Path) -> None:
     """Folder and file are their owner's alone."""
     folder = tmp_path / "state"
