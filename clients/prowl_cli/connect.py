@@ -70,7 +70,10 @@ def ensure_running(path: Path, clock: Callable[[], float] = time.monotonic) -> N
 
     if address.diagnose(path) != "absent":
         return
-    log = _log_file()
+    try:
+        log = _log_file()
+    except OSError as error:
+        raise CliError("APP_NOT_RUNNING", f"The service could not start, for want of a log: {error}") from None
     environ = dict(os.environ, PROWL_SOCKET=str(path))
     with log.open("ab") as output:
         child = subprocess.Popen(

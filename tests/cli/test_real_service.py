@@ -72,6 +72,19 @@ def test_a_service_that_cannot_start_says_why_at_once(tmp_path):
     assert "PROWL_CLOSE_GRACE" in done.stderr
 
 
+def test_a_service_that_cannot_keep_a_log_is_not_started(tmp_path):
+    """A state folder that cannot be made is an error like any other, in the form that was asked for."""
+    prowl = Prowl(tmp_path)
+    (tmp_path / "state").write_text("in the way")
+
+    done = prowl.run("list", "--json")
+
+    assert (1, "") == (done.returncode, done.stderr)
+    error = json.loads(done.stdout)["error"]
+    assert "APP_NOT_RUNNING" == error["code"]
+    assert str(tmp_path / "state") in error["message"]
+
+
 def test_a_pane_is_created_typed_into_read_and_closed(prowl, script):
     """The whole way of a pane through the command."""
     handle = prowl.pane(sys.executable, script, "first row", "second row")
