@@ -51,7 +51,7 @@ def job(folder: Path, plan: str, calls: list[Call], **fields: Any) -> Path:
     return path
 
 
-async def answers(path: Path, seconds: float = 30.0) -> list[bytes | None]:
+async def answers(path: Path, seconds: float = 60.0) -> list[bytes | None]:
     """Wait for what an adversary was answered."""
     found: list[str | None] = []
 
