@@ -18,7 +18,7 @@ from pathlib import Path
 from prowl_svc.evidence.host import Host
 from prowl_svc.model.process import Generation
 
-__all__ = ["DaemonLink", "daemon_of", "find_link", "follow_link"]
+__all__ = ["DaemonLink", "daemon_of", "find_link", "follow_link", "notes_of"]
 
 _MAX_PID_FILE = 65_536
 _BUSY_TIMEOUT = 0.05
@@ -77,6 +77,15 @@ def follow_link(root: str, link: DaemonLink) -> DaemonLink:
         except sqlite3.Error:
             continue
     return link
+
+
+def notes_of(root: str) -> str | None:
+    """Return the file that is written when a program or its daemon notes something; None where nothing was noted.
+
+    They write seconds after the fact, and only when there is something: its change is worth a look.
+    """
+    newest = next(iter(_databases(root)), None)
+    return f"{newest}-wal" if newest is not None else None
 
 
 def _databases(root: str) -> Iterable[Path]:

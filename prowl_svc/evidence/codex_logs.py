@@ -10,7 +10,7 @@ from functools import partial
 
 from prowl_svc.evidence.birth import birth_time
 from prowl_svc.evidence.codex_cursor import Cursor, append, check, last_line, last_turn, read_at, read_line
-from prowl_svc.evidence.codex_daemon import DaemonLink, daemon_of, find_link, follow_link
+from prowl_svc.evidence.codex_daemon import DaemonLink, daemon_of, find_link, follow_link, notes_of
 from prowl_svc.evidence.codex_header import ContinuityError, Header, LineageError, parse_header, roots_of
 from prowl_svc.evidence.codex_records import Decoder, Session
 from prowl_svc.evidence.host import Host
@@ -193,6 +193,8 @@ class CodexLogs:
         self._state = LogState()
         self._link: DaemonLink | None = None
         self._linked_at = float("-inf")
+        self._notes: str | None = None
+        self._noted_at: int | None = None
         self._embedded = False
         self._others: Mapping[str, Header] = {}
         self._listed: tuple[float, tuple[int, ...] | None] | None = None
@@ -204,8 +206,9 @@ class CodexLogs:
 
     @property
     def watched(self) -> Sequence[str]:
-        """The files whose change is news."""
-        return tuple(self._state.cursors)
+        """The files whose change is news; with a shared daemon also that of its notes of who shows which session."""
+        notes = (self._notes,) if self._notes is not None and not self._embedded else ()
+        return (*self._state.cursors, *notes)
 
     @property
     def noted(self) -> str | None:
@@ -295,18 +298,31 @@ class CodexLogs:
         return [path for path, header in self._others.items() if _descends(header.id, thread, parents)]
 
     async def _daemon_thread(self, now: float) -> str | None:
-        """Return the session of the shared daemon that this program shows, looked up at most once a second."""
+        """Return the session of the shared daemon that this program shows.
+
+        It is looked up when something was noted, and else at most once a second.
+        """
         link = self._link
         if link is not None and not self._host.alive(link.daemon):
             link = self._link = None
-        if now - self._linked_at >= _LINK_INTERVAL:
-            self._linked_at = now
+        noted_at = self._note_time()
+        if noted_at != self._noted_at or now - self._linked_at >= _LINK_INTERVAL:
+            self._linked_at, self._noted_at = now, noted_at
             if link is not None:
                 link = await asyncio.to_thread(follow_link, self._root, link)
             elif daemon := daemon_of(self._root, self._host):
                 link = await asyncio.to_thread(find_link, self._root, daemon, self._generation.pid, self._started)
+                self._notes = notes_of(self._root)
+            else:
+                self._notes = None
             self._link = link
         return link.thread if link else None
+
+    def _note_time(self) -> int | None:
+        try:
+            return os.stat(self._notes).st_mtime_ns if self._notes is not None else None
+        except OSError:
+            return None
 
     def _growth(self, paths: Sequence[str]) -> int:
         total = 0

@@ -1,6 +1,7 @@
 """The shared Codex daemon: each pane is given its own session, or none."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -179,6 +180,35 @@ async def test_only_the_panes_own_tree_is_read(root):
     assert [["inventory", [ONE]], ["turnStarted", ONE, "own"], ["childStarted", ONE, CHILD, "kid"]] == shown(
         await one.sample(0.3)
     )
+
+
+async def test_a_note_that_comes_late_is_news(root):
+    """The file of the notes is watched, and what it tells is found at once, however short ago it was looked at."""
+    host = Host()
+    root.program(11, 100.0, 2)
+    one = provider(root, host, 11, 100.0)
+    await one.sample(0.0)
+    notes = str(root.path / "logs_2.sqlite-wal")
+    assert [notes] == list(one.watched)
+    await one.sample(0.1)
+    path = root.rollout(ONE, event("task_started", "own"))
+    host.rollouts = [path]
+    root.thread(101.0, 2, ONE)
+    os.utime(notes, ns=(1, 1))  # whatever the resolution of file times
+
+    assert ["turnStarted", ONE, "own"] in shown(await one.sample(0.2))
+    assert [str(path), notes] == list(one.watched)
+
+
+async def test_a_program_that_writes_its_own_log_watches_no_notes(root):
+    """Without the daemon there is nothing to be told."""
+    host = FakeHost()
+    path = root.rollout(ONE, event("task_started", "own"))
+    host.files = OpenFiles((str(path),))
+    one = provider(root, host, 11, 100.0)
+    await one.sample(0.0)
+
+    assert [str(path)] == list(one.watched)
 
 
 async def test_resumed_session_begins_with_its_turn(root):
