@@ -229,7 +229,7 @@ class PaneServicer:
                 trailing_enter_sent=request.enter,
             )
             if ended is not None:
-                await self._command_end(ended, request, response, began)
+                await self._command_end(pane, ended, request, response, began)
         finally:
             if ended is not None:
                 ended.cancel()
@@ -239,19 +239,30 @@ class PaneServicer:
 
     async def _command_end(
         self,
+        pane: HostedPane,
         ended: "asyncio.Future[Any]",
         request: panes_pb2.SendTextRequest,
         response: panes_pb2.SendTextResponse,
         began: float,
     ) -> None:
         limit = request.timeout_seconds or 30
+        gone = asyncio.ensure_future(pane.wait())
         try:
-            mark = await asyncio.wait_for(ended, limit)
-        except TimeoutError:
+            await asyncio.wait({ended, gone}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not ended.done():
+            if pane.exit_status is not None:
+                raise ProwlError(
+                    Code.SEND_FAILED,
+                    f"The text was sent, and the pane's program ended with status {pane.exit_status}.",
+                    {"exit_status": pane.exit_status},
+                )
             raise ProwlError(
                 Code.WAIT_TIMEOUT,
                 f"The text was sent, but the shell reported no command's end (OSC 133 D) in {limit} s.",
-            ) from None
+            )
+        mark = ended.result()
         response.wait.duration_ms = int((self._clocks.monotonic() - began) * 1000)
         if mark.exit_code is not None:
             response.wait.exit_code = mark.exit_code

@@ -67,8 +67,9 @@ class Launch:
 
 @dataclass(slots=True)
 class _Facts:
-    """What changes with a pane's processes, kept for a second: its folder and the owner of that."""
+    """Where a pane is: the folder that was known last, that was read within the last second, that a program told."""
 
+    known: str
     read_at: float = float("-inf")
     cwd: str | None = None
     reported: str | None = None
@@ -134,6 +135,9 @@ class Host:
         root = process.generation if process is not None else None
         if root is not None:
             self._roots[root] = pane_id
+        # For a moment the child is where this process is, before it goes to its folder.
+        place = os.path.realpath(cwd)
+        self._facts[pane_id] = _Facts(place, self._clocks.monotonic(), place)
         watcher = self.roster.add(pane)
         if wanted.launch is not None:
             # Nothing of the program is heard before this: it runs on the same turn of the loop.
@@ -177,20 +181,24 @@ class Host:
     # Facts
 
     def cwd(self, pane: HostedPane) -> str | None:
-        """Return where the pane's foreground process is, or its first one; kept for a second."""
-        facts = self._facts.setdefault(pane.id, _Facts())
+        """Return where the pane's foreground process is, or its first one; kept for a second. None: it is not known."""
+        facts = self._facts.get(pane.id)
+        if facts is None:
+            return None
         now = self._clocks.monotonic()
-        if now - facts.read_at >= _FACTS_LIFETIME:
+        if pane.running and now - facts.read_at >= _FACTS_LIFETIME:
             watcher = self.roster.watcher(pane.id)
             agent = watcher.presence.process if watcher is not None else None
             facts.cwd = working_directory([agent.pid if agent else None, self._foreground(pane), pane.child])
             facts.read_at = now
+            facts.known = facts.cwd or facts.reported or facts.known
         return facts.cwd or facts.reported
 
     def worktree(self, pane: HostedPane) -> Worktree | None:
-        """Return the owner of the pane's folder, or None while the folder cannot be read."""
+        """Return the owner of the folder where the pane is or was last; None for a pane that ended long ago."""
         cwd = self.cwd(pane)
-        return None if cwd is None else self._worktrees.find(cwd)
+        facts = self._facts.get(pane.id)
+        return None if facts is None else self._worktrees.find(cwd or facts.known)
 
     def busy(self, owner: Worktree) -> bool:
         """Tell whether any pane of a worktree is busy."""
@@ -231,8 +239,8 @@ class Host:
             match event:
                 case WorkingDirectory():
                     place = directory_of_report(event.value, self._hostname)
-                    if place is not None:
-                        self._facts.setdefault(pane_id, _Facts()).reported = place
+                    if place is not None and pane_id in self._facts:
+                        self._facts[pane_id].reported = place
                 case PromptMark():
                     for take in tuple(self._marks.get(pane_id, ())):
                         take(event)
@@ -248,13 +256,13 @@ class Host:
         if root is not None:
             self._roots.pop(root, None)
         self.roster.remove(pane_id)
-        self._facts.pop(pane_id, None)
         self._marks.pop(pane_id, None)
         if slot is not None:
             for name in (pane_id, slot.handle):
                 self._ended[name] = status
             while len(self._ended) > ENDED_LIMIT:
-                self._ended.popitem(last=False)
+                name, _ = self._ended.popitem(last=False)
+                self._facts.pop(name, None)
             self.registry.remove(pane_id)
             log.info("pane ended", extra={"fields": {"pane": pane_id, "handle": slot.handle, "status": status}})
 

@@ -151,6 +151,38 @@ async def test_a_pane_that_closes_while_it_is_read_says_so(
     assert "status 7" in (failure.value.details() or "")
 
 
+async def test_a_pane_always_tells_where_it_is_or_was(
+    panes: "panes_pb2_grpc.PaneServiceAsyncStub", create: Create, folder: Path
+) -> None:
+    """A program that ends at once, and a folder that is deleted under one, leave the owner as it was known last."""
+    gone = folder / "gone"
+    gone.mkdir()
+    for _ in range(10):
+        made = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["true"], cwd=f"{gone}/../gone/"))
+        assert made.target.worktree.path == str(gone)
+    made = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["cat"], cwd=str(gone)))
+    gone.rmdir()
+
+    async def noticed() -> bool:
+        (row,) = (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes
+        assert row.target.worktree == made.target.worktree
+        return not row.target.pane.HasField("cwd")
+
+    await until(noticed)
+
+
+async def test_a_shell_that_exits_is_not_waited_for(
+    create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """Text that ends the pane's program is answered at its end, with the status."""
+    pane = await create("sh")
+    request = panes_pb2.SendTextRequest(pane=pane, text="exit 3", enter=True, wait=True, timeout_seconds=60)
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await panes.SendText(request, timeout=20)
+    assert reason(failure.value) == "SEND_FAILED"
+    assert "status 3" in (failure.value.details() or "")
+
+
 async def test_a_request_that_cannot_be_decoded_is_refused_like_any_other(
     service: Service, channel: grpc.aio.Channel
 ) -> None:
