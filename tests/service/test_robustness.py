@@ -215,7 +215,9 @@ async def test_an_error_fits_into_what_clients_take(
     pane = await create("bash", "-c", script, "bash", *lines, size=common_pb2.Size(columns=200, rows=120))
 
     async def shown() -> bool:
-        return lines[-1] in (await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=pane))).text
+        (row,) = (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes
+        read = await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=pane))
+        return row.agent == "claude" and lines[-1] in read.text
 
     await until(shown)
     request = agents_pb2.WaitRequest(
