@@ -264,8 +264,12 @@ def trusts_directory(frame: Frame, span: range) -> bool:
     """Its choices and the rows around ask to trust the directory"""
     choice, before, around, after = _window(frame, span.start)
     if choice in ("1. yes, continue", "2. no, quit"):
+        # A narrow pane wraps the question over more rows than the window has.
+        asked = "do you trust the contents of this directory?" in before or (
+            "doyoutrustthecontentsofthisdirectory?" in frame.said(range(max(0, span.start - 12), span.start))
+        )
         return (
-            "do you trust the contents of this directory?" in before
+            asked
             and "1. yes, continue" in around
             and "2. no, quit" in around
             and ("press enter to continue" in after or not _rows(frame, span.stop + 1, frame.end).strip())
