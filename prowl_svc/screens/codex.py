@@ -264,10 +264,11 @@ def trusts_directory(frame: Frame, span: range) -> bool:
     """Its choices and the rows around ask to trust the directory"""
     choice, before, around, after = _window(frame, span.start)
     if choice in ("1. yes, continue", "2. no, quit"):
-        # A narrow pane wraps the question over more rows than the window has.
-        asked = "do you trust the contents of this directory?" in before or (
-            "doyoutrustthecontentsofthisdirectory?" in frame.said(range(max(0, span.start - 12), span.start))
-        )
+        question = "do you trust the contents of this directory?"
+        asked = question in before
+        if not asked and question not in _rows(frame, span.start - 12, span.start):
+            # A narrow pane wraps it, over more rows than the window has.
+            asked = question.replace(" ", "") in frame.said(range(max(0, span.start - 12), span.start))
         return (
             asked
             and "1. yes, continue" in around
