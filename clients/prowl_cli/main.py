@@ -91,7 +91,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         cut = argv.index("--")
         argv, tail = argv[:cut], argv[cut + 1 :]
     parser = build_parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(argv, argparse.Namespace(json=False, socket=None, no_start=False))
     if args.version:
         from importlib.metadata import PackageNotFoundError, version
 

@@ -17,6 +17,18 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         options.setdefault("allow_abbrev", False)
         super().__init__(*args, **options)
+        self.intermixed = False
+        """Whether an argument that may be left out is also found after options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as usual, or with options anywhere."""
+        if not self.intermixed:
+            return super().parse_known_args(args, namespace)
+        self.intermixed = False  # the other way to parse calls this one
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.intermixed = True
 
     def error(self, message: str) -> NoReturn:
         """Print usage and ``message`` as plain text, with ``--json`` too, and exit with 64 (signals.md §3.8)."""
@@ -47,7 +59,7 @@ def add(
     """Add a command with the options that all commands of its kind have.
 
     ``command`` is its name in envelopes. ``json`` adds ``--json``, ``service`` adds ``--socket`` and, with ``start``,
-    ``--no-start``.
+    ``--no-start``; those given before the name of a command below this one hold for it too.
     """
     parser: Parser = commands.add_parser(
         name,
@@ -55,14 +67,25 @@ def add(
         description=summary[0].upper() + summary[1:] + ".",
         epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()) if examples else None,
     )
-    parser.set_defaults(run=run, command=command or name, json=False, socket=None, no_start=not start, parser=parser)
+    parser.set_defaults(run=run, command=command or name, parser=parser)
+    if not start:
+        parser.set_defaults(no_start=True)
     shared = parser.add_argument_group("common options")
     if json:
-        shared.add_argument("--json", action="store_true", help="print one JSON envelope instead of text")
+        shared.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON envelope instead of text"
+        )
     if service:
-        shared.add_argument("--socket", metavar="PATH", help="socket of the service (default: PROWL_SOCKET)")
+        shared.add_argument(
+            "--socket", metavar="PATH", default=argparse.SUPPRESS, help="socket of the service (default: PROWL_SOCKET)"
+        )
         if start:
-            shared.add_argument("--no-start", action="store_true", help="fail when no service runs, start none")
+            shared.add_argument(
+                "--no-start",
+                action="store_true",
+                default=argparse.SUPPRESS,
+                help="fail when no service runs, start none",
+            )
     return parser
 
 

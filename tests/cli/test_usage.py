@@ -1,15 +1,20 @@
 """Wrong usage, help, and what needs no service."""
 
+import argparse
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
-from prowl.v1 import common_pb2, profiles_pb2, server_pb2
-from prowl_cli.main import build_parser, main
+from prowl.v1 import common_pb2, panes_pb2, profiles_pb2, server_pb2
+from prowl_cli.main import _parse, build_parser, main
 
+from tests.cli import samples
 from tests.cli.conftest import validate
 
 LONG = "x" * 257
@@ -72,6 +77,48 @@ def test_wrong_usage_is_plain_text_and_64(cli, argv):
     assert (64, "") == (status, out)
     assert "usage: prowl" in err
     assert [] == cli.service.requests
+
+
+def example_lines():
+    """Yield the commands that README, the guide to clients, and every help text show."""
+    folders = Path(__file__).parents[2]
+    texts = [(folders / name).read_text("utf-8") for name in ("README.md", "clients/README.md", "deploy/README.md")]
+    pending = [build_parser()]
+    while pending:
+        parser = pending.pop()
+        texts.append(parser.epilog or "")
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                pending += action.choices.values()
+    for line in "\n".join(texts).splitlines():
+        found = re.match(r"(?:\s*|[$] )(?:.* \| )?(prowl [a-z].*)", line)
+        if found and "<" not in found[1].replace(" < ", ""):
+            words = shlex.split(re.split(" {2,}", found[1])[0], comments=True)
+            end = next((place for place, word in enumerate(words) if word in ("|", "<", ">", "&&", ";")), len(words))
+            yield words[1:end]
+
+
+def test_every_example_that_is_shown_can_be_typed():
+    """What help and the README tell people to type is not refused as wrong usage."""
+    examples = list(example_lines())
+    assert 40 < len(examples)
+    assert [words for words in examples if not _parse(words).command] == []
+
+
+@pytest.mark.parametrize("argv", [["send", "p1", "--no-wait", "x y"], ["send", "--no-wait", "p1", "--", "x y"]])
+def test_text_may_stand_after_options(cli, argv):
+    """Options may stand between the pane and the text."""
+    cli.service.answer("SendText", panes_pb2.SendTextResponse(target=samples.target(), characters=3, bytes=3))
+    cli.run(*argv)
+    assert ("p1", "x y") == (cli.service.last().pane, cli.service.last().text)
+
+
+def test_common_options_hold_for_the_command_below(cli, tmp_path):
+    """What is given before the name of an inner command is not forgotten."""
+    status, out, err = cli.run("agents", "--json", "--socket", str(tmp_path / "none"), "wait", "p1", "--until", "idle")
+    envelope = json.loads(out)
+    validate(envelope)
+    assert (1, "", "agents.wait", "APP_NOT_RUNNING") == (status, err, envelope["command"], envelope["error"]["code"])
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["agents", "--help"], ["agents", "wait", "--help"], ["read", "--help"]])

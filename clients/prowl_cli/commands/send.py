@@ -23,6 +23,7 @@ def register(commands: parser.Commands) -> None:
         'prowl send p2 --no-wait "fix the failing test"\n'
         "prowl send p2 --no-wait --paste < task.txt",
     )
+    command.intermixed = True
     command.add_argument("pane", help="pane: pN, UUID, or anything that names one pane")
     command.add_argument("text", nargs="?", help="the text; standard input when it is left out")
     command.add_argument("--no-enter", action="store_true", help="do not press Enter")
