@@ -1,7 +1,8 @@
 """Runs its command on a terminal of its own and passes everything on, but for status reports where told so.
 
-``relay.py swallow COMMAND…`` drops OSC 7501 reports; ``relay.py note FILE COMMAND…`` passes them and writes to the
-file, a line each, the monotonic time right before the report is written to the terminal outside, and its body.
+``relay.py swallow STATE[,STATE…] COMMAND…`` drops OSC 7501 reports of these states, or of ``any``;
+``relay.py note FILE COMMAND…`` passes them and writes to the file, a line each, the monotonic time right before the
+report is written to the terminal outside, and its body.
 """
 
 import fcntl
@@ -15,13 +16,13 @@ import termios
 import time
 import tty
 
-_REPORT = re.compile(rb"\x1b\]7501;([^?\x07\x1b][^\x07\x1b]*)(?:\x07|\x1b\\)")
+_REPORT = re.compile(rb"\x1b\]7501;([^\x07\x1b]*)(?:\x07|\x1b\\)")
 
 
-def main(mode: str, *rest: str) -> int:
+def main(mode: str, what: str, *command: str) -> int:
     """Relay until the command ends; returns its exit status."""
-    notes = open(rest[0], "wb", buffering=0) if mode == "note" else None  # noqa: SIM115 - for the whole life
-    command = rest[1:] if notes else rest
+    notes = open(what, "wb", buffering=0) if mode == "note" else None  # noqa: SIM115 - for the whole life
+    dropped = re.compile(b"state=" + (b"" if what == "any" else b"(?:" + what.replace(",", "|").encode() + b")"))
     child, inner = pty.fork()
     if not child:
         os.execvp(command[0], command)
@@ -49,10 +50,10 @@ def main(mode: str, *rest: str) -> int:
             cut = len(data) if begun < 0 or _REPORT.match(data, begun) or len(data) - begun > 4096 else begun
             data, held = data[:cut], data[cut:]
             if notes is None:
-                data = _REPORT.sub(b"", data)
+                data = _REPORT.sub(lambda report: b"" if dropped.search(report[1]) else report[0], data)
             else:
                 now = time.monotonic()
-                for report in _REPORT.finditer(data):
+                for report in _REPORT.finditer(data):  # and the query, which says no state
                     notes.write(b"%.6f %s\n" % (now, report[1]))
             _write(data)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

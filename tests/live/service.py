@@ -134,7 +134,10 @@ class ServicePane:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         while (now := await self.reason()) != reason:
-            assert loop.time() < end, f"{now} decides, not {reason}"
+            if loop.time() > end:
+                request = agents_pb2.ExplainAgentRequest(pane=self.ident)
+                known = "\n".join((await self._service.client.explain_agent(request)).evidence)
+                raise AssertionError(f"{now} decides, not {reason}:\n{known}")
             await asyncio.sleep(0.05)
 
     async def reason(self) -> str:

@@ -14,7 +14,7 @@ from tests.mock_models.server import Phase
 
 pytestmark = pytest.mark.live
 
-SWALLOWING = (sys.executable, str(Path(__file__).with_name("relay.py")), "swallow")
+SWALLOWING = (sys.executable, str(Path(__file__).with_name("relay.py")), "swallow", "any")
 
 
 async def _at_work(walk: Walk, seconds: int = 40) -> None:
