@@ -27,6 +27,7 @@ _STARTS: Final = frozenset(ANIMATED + "●⏺◯⎿❯─-")
 _CHROME: Final = frozenset(ANIMATED + "●⎿❯◻◼☐✔✘")
 _TASKS: Final = re.compile(r"[0-9]+ tasks? \(|… \+[0-9]+ ")
 _STAR: Final = re.compile(r"\* [^\W\d_][^…]*…(?: |$)")
+_STAR_WAITS: Final = re.compile(r"\* (?:Waiting for [0-9]+ .{0,60}to finish|.*\b[Rr]etry(?:ing)? in [0-9])")
 _FINISHED: Final = re.compile(r"\S+ [^\W\d_]+(?: [^\W\d_]+)? for [0-9]+[smhd](?: [0-9]+[smh])*(?: ·.*)?")
 _ELAPSED: Final = re.compile(r"[0-9]+[smh](?: [0-9]+[smh])*(?:\)| · )")
 _WAITING: Final = re.compile(r"waiting for [0-9]+ .{0,60}to finish")
@@ -91,12 +92,13 @@ def _border_below(frame: Frame, row: int) -> int:
 
 
 def composer(frame: Frame) -> range:
-    """The composer: the last row led by ❯ under a border, its draft, and the border below."""
-    prompt = frame.heads.rfind("❯")
-    if prompt > 0 and is_border(frame, prompt - 1):
-        bottom = _border_below(frame, prompt)
+    """The composer: the last row led by ❯ under a border, its draft, and the border below; a draft may hold ❯ too."""
+    last = frame.heads.rfind("❯")
+    top = last - 1 if is_border(frame, last - 1) else _border_above(frame, last)
+    if top >= 0 and frame.heads[top + 1] == "❯":
+        bottom = _border_below(frame, last)
         if bottom > 0:
-            return range(prompt - 1, bottom + 1)
+            return range(top, bottom + 1)
     return range(0)
 
 
@@ -143,6 +145,9 @@ def interaction(frame: Frame) -> range:
         return range(max(0, frame.end - 18), frame.end)
     row = frame.trimmed[prompt]
     if _is_numbered_selection(row):
+        box = frame.fact(composer)
+        if box.start + 1 < prompt < box.stop:  # a later row of a draft
+            return range(0)
         opened = frame.fact(menu)
         return range(max(0, prompt - 10, opened.start if opened else 0), frame.end)
     if row[:1] == "❯" and row[1:].strip(BLANKS).lower() in _TRUST:
@@ -200,12 +205,12 @@ def _live_end(frame: Frame) -> int:
 
 def _is_live(frame: Frame, row: int, text: str, width: int) -> bool:
     """Tell whether a row without a glyph of the live block is in it: a newer spinner, a task list, or at the right."""
+    indent = frame.indents[row]
     if text[0] == "*":
-        return frame.indents[row] <= 2 and _STAR.match(text) is not None
+        return indent <= 2 and (_STAR.match(text) is not None or (not indent and _STAR_WAITS.match(text) is not None))
     if _TASKS.match(text):
         return True
-    indent = frame.indents[row]
-    return indent * 3 >= width > 0 and indent + len(text) >= width - 2
+    return indent * 4 >= width > 0 and indent + len(text) >= width - 4
 
 
 def live_status(frame: Frame) -> dict[str, int]:
@@ -403,6 +408,8 @@ def signs_in(frame: Frame, span: range) -> bool:
 
 def _has_elapsed(text: str) -> bool:
     body = text[1:].strip(BLANKS)
+    if body[-1:] != ")":  # the paragraph of an answer that quotes a status goes on
+        return False
     opening = body.rfind("(")
     while opening > 0:
         if _ELAPSED.match(body, opening + 1):
@@ -422,8 +429,9 @@ def counts_agents(frame: Frame, span: range) -> bool:
 
 def runs_shells(frame: Frame, span: range) -> bool:
     """It counts running shells beside a hint to manage them or the mode"""
-    line = " ".join(frame.lowered(span).split("\n"))
-    if not _SHELLS.search(line):
+    rows = [row for row in frame.lowered(span).split("\n") if row]
+    line = " ".join(rows)
+    if not _SHELLS.search(line) and not any(map(_SHELLS.search, rows)):
         return False
     return any(mark in line for mark in ("↓ to manage", "enter to view tasks", "⏵⏵", "⏸", "← for agents"))
 
@@ -432,7 +440,8 @@ def interruptible(frame: Frame, span: range) -> bool:
     """One of its parts is exactly esc to interrupt"""
     if "interrupt" not in frame.said(span):
         return False
-    return _INTERRUPT.search(" ".join(frame.trimmed[span.start : span.stop])) is not None
+    rows = [row for row in frame.trimmed[span.start : span.stop] if row]
+    return any(map(_INTERRUPT.search, rows)) or _INTERRUPT.search(" ".join(rows)) is not None
 
 
 def is_running_task(frame: Frame, span: range) -> bool:

@@ -90,8 +90,8 @@ def welcome(frame: Frame) -> range:
 
 
 def older(frame: Frame) -> range:
-    """The last 24 non-blank rows of a screen without the newer composer."""
-    return range(0) if frame.fact(modes) >= 0 else frame.fact(_TAIL)
+    """The last 24 non-blank rows of a screen without the newer composer or a menu under it."""
+    return range(0) if frame.fact(modes) >= 0 or frame.fact(menu) else frame.fact(_TAIL)
 
 
 def boxed(frame: Frame) -> range:

@@ -40,7 +40,11 @@ _LABELLED: Final = re.compile(
 )
 _HINT: Final = re.compile(r" for shortcuts| for agents| to view|tab to queue| again to ")
 _TERMINALS: Final = re.compile(r"[0-9]+ background terminals? running(?: · .*)?")
-_CLOSING: Final = re.compile(r"[─ ]*Worked for (?:<1s|[0-9]+[dhms])(?: [0-9]+[hms])*(?: [•·─].*)?")
+_CLOSING: Final = re.compile(
+    r"[─ ]*Worked for (?:<1s|[0-9]+[dhms])(?: [0-9]+[hms])*(?: [•·─].*)?|done [0-9]{1,2}:[0-9]{2}(?: [AP]M)?"
+)
+#: What heads the messages that wait, between the status and the composer.
+_QUEUE: Final = re.compile(r"• (?:Messages? to be submitted|Queued )")
 _QUESTION: Final = re.compile(r"Question [0-9]+/[0-9]+ \(")
 _OPENING: Final = re.compile(
     r"Do you (?:trust|want) |Would you like |Question [0-9]+/[0-9]+ \(|Implement this plan\?|Approaching rate limits"
@@ -157,16 +161,33 @@ def pointer_row(frame: Frame) -> range:
     return range(row, row + 1) if row >= 0 else range(0)
 
 
+def queue_row(frame: Frame) -> int:
+    """Return the row that heads the messages which wait directly over the composer, or the composer's, or -1."""
+    composer = frame.fact(composer_row)
+    if composer > 0 and "↳" in frame.heads[:composer]:
+        for row in range(composer - 1, -1, -1):
+            if frame.heads[row] == "•" and _QUEUE.match(frame.trimmed[row]):
+                return row
+            if frame.trimmed[row] and not frame.indents[row]:
+                break
+    return composer
+
+
 def footers(frame: Frame) -> dict[int, str]:
     """Return the rows of the footer window that start as a footer does: the last four, and three above the composer."""
     rows = frame.fact(content)
-    composer = frame.fact(composer_row)
-    above = bisect_left(rows, composer) if composer >= 0 else 0
+    queue = frame.fact(queue_row)
+    above = bisect_left(rows, queue) if queue >= 0 else 0
     last = max(len(rows) - 4, above)
     heads = frame.heads
     dotted = frame.glyphs & Glyph.BRAILLE
     found = {}
-    for row in rows[max(0, above - 3) : above] + rows[last:]:
+    over = rows[max(0, above - 3) : above]
+    for place in range(len(over) - 1, -1, -1):  # what stands over the end of a turn is history
+        if _closes(frame.trimmed[over[place]]):
+            over = over[place + 1 :]
+            break
+    for row in over + rows[last:]:
         if heads[row] in _FOOTER_HEADS or dotted:
             text = _clear(frame, row)
             if text[:1] in _FOOTER_HEADS and ("(" in text or " running" in text):
@@ -182,17 +203,24 @@ def footer_window(frame: Frame) -> range:
 
 def status_row(frame: Frame) -> range:
     """The status row of the newer interface: over the composer, set off by blank rows, with its indented details."""
-    composer = frame.fact(composer_row)
-    if composer < 2 or frame.trimmed[composer - 1]:
+    stop = frame.fact(queue_row)
+    if stop < 2 or frame.trimmed[stop - 1]:
         return range(0)
     heads, indents, filled = frame.heads, frame.indents, frame.nonblank
-    place = bisect_left(filled, composer)
+    place = bisect_left(filled, stop)
     for row in filled[max(0, place - 6) : place][::-1]:
         if heads[row] in "•◦":
             return range(row, row + 1) if "(" in frame.trimmed[row] else range(0)
         if not indents[row]:
             break
     return range(0)
+
+
+def _closes(row: str) -> bool:
+    """Tell whether a row ends a turn: by the time it took, or as interrupted."""
+    if row[:1] == "■":
+        return True
+    return ("Worked for " in row or row[:5] == "done ") and _CLOSING.fullmatch(row) is not None
 
 
 def _is_status(row: str) -> bool:
@@ -456,8 +484,7 @@ def turn_is_open(frame: Frame) -> bool:
     while user >= 0 and not _is_prompt(frame.trimmed[user]):
         user = frame.heads.rfind("›", 0, user)
     for row in range(user + 1, composer):
-        text = frame.trimmed[row]
-        if text[:1] == "■" or ("Worked for " in text and _CLOSING.fullmatch(text)):
+        if _closes(frame.trimmed[row]):
             return False
     if user >= 0:
         return True

@@ -126,8 +126,8 @@ def picks(frame: Frame, span: range) -> bool:
 
 def asks(frame: Frame, span: range) -> bool:
     """It ends in enter accept and esc cancel"""
-    rows = range(max(span.start, span.stop - 5), span.stop)
-    said = frame.said(rows)
+    last = frame.last(5)
+    said = frame.said(range(max(span.start, last.start), span.stop))
     return ("enteraccept" in said or "entertoaccept" in said) and ("esccancel" in said or "esctocancel" in said)
 
 

@@ -79,7 +79,9 @@ def loads(frame: Frame, span: range) -> bool:
     if frame.glyphs & Glyph.BRAILLE:
         for row, kind in enumerate(frame.kinds):
             if kind == Kind.BRAILLE and is_loader(frame.trimmed[row]):
-                return True
+                box = frame.fact(editor)
+                if row not in box or not has_footer(frame, box):  # a draft proves nothing
+                    return True
     for text in LOADERS:
         if text in frame.trimmed:
             return _is_live(frame, frame.end - 1 - frame.trimmed[::-1].index(text))

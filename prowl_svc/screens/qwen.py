@@ -93,15 +93,25 @@ def older(frame: Frame) -> range:
     return frame.fact(dialog) or (range(0) if frame.fact(menu) else frame.fact(_TAIL))
 
 
+def _under_scrollbar(frame: Frame, rows: range) -> range:
+    """Return the rows below the transcript, whose rows end in a scrollbar."""
+    for row in reversed(rows):
+        if frame.trimmed[row][-1] in "█│":
+            return range(row + 1, rows.stop)
+    return rows
+
+
 def status(frame: Frame) -> range:
     """The status over the newer composer: from its spinner on, with what is queued below it."""
     box = frame.fact(composer)
     if not box:
         return range(0)
-    rows = run_above(frame, box.start)
+    rows = _under_scrollbar(frame, run_above(frame, box.start))
     first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
-    if first < 0 and rows:  # queued messages stand between, set off by a blank row
-        rows = run_above(frame, rows.start - 1)
+    if (
+        first < 0 and rows and not frame.trimmed[rows.start - 1]
+    ):  # queued messages stand between, set off by a blank row
+        rows = _under_scrollbar(frame, run_above(frame, rows.start - 1))
         first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
     return range(first, rows.stop) if first >= 0 else range(0)
 

@@ -80,7 +80,7 @@ def _codex(screen: Screen) -> int:
     if screen.state == "blocked":
         return last(
             rows,
-            r"^ *(?:Would you like|Question [0-9]|Do you (?:trust|want)|Folder access|Hooks|Implement this|Update"
+            r"^ *(?:Would you like|Question [0-9]|Do you (?:trust|want)|Folder access|Hooks$|Hooks need review|Implement this|Update"
             r"|✨|> You are in|Welcome to Codex)",
         )
     prompt = last(rows, r"^›( |$)")
@@ -89,7 +89,7 @@ def _codex(screen: Screen) -> int:
     if screen.state == "working" and screen.reason.endswith("titleWorking"):
         return last(rows, r"^› ", prompt)
     if screen.state == "working":
-        return _status(rows, r"^[•◦] .*\(", prompt)
+        return _status(rows, r"^[•◦] (?!Messages).*\(", prompt)
     return prompt
 
 
@@ -141,7 +141,7 @@ def _grok(screen: Screen) -> int:
     if screen.state == "blocked":
         return last(rows, r"^ *◆ .*\[stop\]")
     box = last(rows, r"^  ╭")
-    return _status(rows, f"^    [{BRAILLE}○◎]", box) if screen.state == "working" else box
+    return _status(rows, f"^    [{BRAILLE}○◎◉●]", box) if screen.state == "working" else box
 
 
 def _kimicode(screen: Screen) -> int:
@@ -175,7 +175,8 @@ def _pi(screen: Screen) -> int:
     bottom = last(rows, r"^─{10,}")
     top = last(rows, r"^─{2,}", bottom)
     if screen.state == "working":
-        return _status(rows, f"^ ?[{BRAILLE}]", top)
+        card = last(rows, r"^ async subagent ", top)
+        return card if card >= 0 and top - card < 9 else _status(rows, f"^ ?[{BRAILLE}]", top)
     return top
 
 
@@ -242,10 +243,10 @@ FAMILIES = {
         ("✦  Working… (project)", "⏲  Working… (project)"),
         ("◇  Ready (project)", "project"),
     ),
-    "qwen": Family(
-        _qwen, "  ◆︎ ", "    ", "  > ", "> ", "  ", ("◐︎ Qwen - project",), ("Qwen - project", "u@box: ~")
+    "qwen": Family(_qwen, "  ◆︎ ", "    ", "  > ", "> ", "  ", ("◐︎ Qwen - project",), ("Qwen - project", "u@box: ~")),
+    "copilot": Family(
+        _copilot, " ● ", "   ", " ❯ ", "❯ ", "  ", (), ("GitHub Copilot", "tidy - GitHub Copilot"), "●○◎◉"
     ),
-    "copilot": Family(_copilot, " ● ", "   ", " ❯ ", "❯ ", "  ", (), ("GitHub Copilot", "tidy - GitHub Copilot"), "●○◎◉"),
     "droid": Family(_droid, "⛬  ", "   ", "   ", "│ > ", "│   ", (), ("⛬ Droid", "⛬ New Session"), "⠉⠙⠘⠸⠰⢰⢠⣠⣀⣄⡄⡆⠆⠇⠃⠋"),
     "grok": Family(
         _grok,

@@ -81,7 +81,15 @@ QUOTES = (
     "Would you like to run the following command?",
     "If yes, I will push the branch.",
 )
-WORDS = ("Pollinating", "Razzle-dazzling", "Fixing the (odd) parser", "Überlegen", "正在思考", "Running tests: 3/8", "C++ing")
+WORDS = (
+    "Pollinating",
+    "Razzle-dazzling",
+    "Fixing the (odd) parser",
+    "Überlegen",
+    "正在思考",
+    "Running tests: 3/8",
+    "C++ing",
+)
 DRAFTS = (
     ("next thing",),
     ("y",),
@@ -111,18 +119,21 @@ def live(screen: Screen) -> int:
     """Return the first row of the live area, or -1 where it is not known."""
     if screen.state == "unknown" or screen.drawn or screen.family not in FAMILIES:
         return -1
+    if screen.reason.endswith((".signIn", ".notice", ".retry")):  # nothing of a transcript stands over these
+        return -1
     return FAMILIES[screen.family].live(screen)
 
 
-def _lines(random: Random, quoted: bool) -> list[str]:
+def _lines(screen: Screen, random: Random, quoted: bool) -> list[str]:
     lines = []
     for _ in range(random.randint(1, 9)):
         pick = random.choice(QUOTES) if quoted and random.random() < 0.5 else random.choice(PROSE)
+        if pick == "⠋ Working..." and screen.family in ("pi", "piold"):
+            continue  # counts anywhere in Pi's tail (detection.md §2.3)
         if pick in QUOTES and random.random() < 0.4:
             pick = f"It says “{pick}” there."
         lines.append(pick)
-    lines.append(random.choice(PROSE[:2]))
-    return lines
+    return [random.choice(PROSE[:2]), *lines, random.choice(PROSE[:2])]
 
 
 def _answer(screen: Screen, random: Random, quoted: bool) -> list[str]:
@@ -133,9 +144,16 @@ def _answer(screen: Screen, random: Random, quoted: bool) -> list[str]:
     for _ in range(random.randint(1, 4)):
         rows += ["", f"{family.user}{random.choice(PROSE[:2])}"[:width], ""]
         lead = family.first
-        for line in _lines(random, quoted):
+        for line in _lines(screen, random, quoted):
             rows.append((lead + line)[:width].rstrip() if line else "")
             lead = family.rest
+    if screen.family == "claude" and random.random() < 0.5:
+        rows += ["", f"✻ Baked for {random.choice(TIMES)}"]
+    if screen.family == "codex" and screen.state == "idle":  # only a turn that has not ended lacks its last row
+        rows += [
+            "",
+            random.choice(("  Worked for 8s • 04:23", "■ Conversation interrupted - use /feedback", "  done 6:53 AM")),
+        ]
     return [*rows, ""]
 
 
@@ -144,6 +162,8 @@ def _answer(screen: Screen, random: Random, quoted: bool) -> list[str]:
 
 def pad_bottom(screen: Screen, random: Random) -> Screen | None:
     """A taller pane: blank rows under everything."""
+    if screen.drawn and screen.family == "claude" and not any("❯" in row for row in screen.rows):
+        return None  # without a prompt the last 18 physical rows count (detection.md §2.1.1)
     rows = (*screen.rows, *[""] * random.choice((1, 5, 30)))
     return replace(screen, rows=rows)
 
@@ -229,9 +249,7 @@ def frames(screen: Screen, random: Random) -> Screen | None:
     row = screen.rows[at].strip()
     family = FAMILIES[screen.family]
     glyph = row[:1]
-    set_ = [
-        frame for frame in family.frames if ("\u2800" <= frame <= "\u28ff") == ("\u2800" <= glyph <= "\u28ff")
-    ]
+    set_ = [frame for frame in family.frames if ("\u2800" <= frame <= "\u28ff") == ("\u2800" <= glyph <= "\u28ff")]
     if screen.family in ("copilot", "amp", "ampold"):
         glyphs, set_ = ("●○◎◉", list("●○◎◉")) if screen.family == "copilot" else ("∼≈≋", list(" ∼≈≋"))
         for number in range(at, len(screen.rows)):
@@ -304,6 +322,8 @@ def draft(screen: Screen, random: Random) -> Screen | None:
     number, lead = found
     family = FAMILIES[screen.family]
     lines = random.choice(DRAFTS)
+    if lines == ("1. Yes",) and screen.family == "claude":
+        return None  # a typed number reads as a selected choice (detection.md §2.1.2)
     old = screen.rows[number]
     rows = []
     for line in lines:
@@ -364,8 +384,10 @@ def right_chrome(screen: Screen, random: Random) -> Screen | None:
     if screen.family != "claude" or at < 1 or screen.state not in ("working", "idle") or not screen.columns:
         return None
     rows = list(screen.rows)
-    box = at if rows[at].startswith("──") else next(
-        (row for row in range(at, len(rows)) if rows[row].startswith("────")), -1
+    box = (
+        at
+        if rows[at].startswith("──")
+        else next((row for row in range(at, len(rows)) if rows[row].startswith("────")), -1)
     )
     if box < 1:
         return None
@@ -387,7 +409,7 @@ def stale_working_title(screen: Screen, random: Random) -> Screen | None:
     family = FAMILIES.get(screen.family)
     if not family or not family.working or screen.state not in ("idle", "blocked") or "title" in screen.reason:
         return None
-    if screen.drawn or (screen.state == "idle" and ("menu" in screen.name or "menu" in screen.reason)):
+    if screen.drawn or (screen.state == "idle" and re.search("menu|dialog", screen.name + screen.reason)):
         return None  # under a menu the agent may well work
     if screen.reason == "fallback.noRuleMatched":
         return None
@@ -588,16 +610,19 @@ def main() -> int:
             continue
         failed[screen.family, name] += 1
         if options_.names or failed.total() <= options_.show:
-            print(f"{name}: {screen.name}: {screen.state} ({screen.reason}) read as {failure.seen.state} ({failure.seen.reason})")
+            print(
+                f"{name}: {screen.name}: {screen.state} ({screen.reason}) read as {failure.seen.state} ({failure.seen.reason})"
+            )
         if failed.total() <= options_.show:
             print("\n".join(f"   |{row}" for row in failure.screen.rows), f"\n   title {failure.screen.title!r}")
     families = sorted({family for family, _ in tried})
     for transformation in TRANSFORMATIONS:
         name = transformation.__name__
-        cells = [
-            f"{family} {failed[family, name]}/{tried[family, name]}" for family in families if tried[family, name]
-        ]
-        print(f"{name:20} {sum(failed[f, name] for f in families)}/{sum(tried[f, name] for f in families)}  " + "  ".join(cells))
+        cells = [f"{family} {failed[family, name]}/{tried[family, name]}" for family in families if tried[family, name]]
+        print(
+            f"{name:20} {sum(failed[f, name] for f in families)}/{sum(tried[f, name] for f in families)}  "
+            + "  ".join(cells)
+        )
     return 1 if failed else 0
 
 
