@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from prowl_svc.evidence.host import Host
+from prowl_svc.evidence.regular import regular
 from prowl_svc.evidence.throttle import Warnings
 from prowl_svc.model.facts import NativeFact, ProviderFact, Suspended, Unavailable
 from prowl_svc.model.process import Generation
@@ -203,7 +204,7 @@ class ClaudeRegistry:
         """Nothing is held."""
 
     def _read(self) -> tuple[bytes, tuple[int, int, int] | None]:
-        with open(self._path, "rb", buffering=0) as file:
+        with open(self._path, "rb", buffering=0, opener=regular) as file:
             status = os.fstat(file.fileno())
             raw = os.read(file.fileno(), MAX_SIZE + 1)
         # Rewritten in place: a file time of just now does not tell the next write from the one that was read.

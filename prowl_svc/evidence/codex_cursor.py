@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from prowl_svc.evidence.codex_header import ContinuityError
 from prowl_svc.evidence.codex_records import Decoder
+from prowl_svc.evidence.regular import regular
 
 __all__ = [
     "MAX_APPENDED",
@@ -74,7 +75,7 @@ def append(cursor: Cursor, data: bytes) -> tuple[Cursor, bytes]:
 def read_at(path: str, inode: int, offset: int, size: int) -> bytes:
     """Read a file from ``offset`` to ``size``; raises ContinuityError when it is not that file any more."""
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=regular) as file:
             if os.fstat(file.fileno()).st_ino != inode:
                 raise ContinuityError("incomplete")
             return b"".join(_pieces(file.fileno(), offset, size))
@@ -97,7 +98,7 @@ def read_line(path: str) -> tuple[int, bytes | None]:
     Raises ContinuityError when the file cannot be read or its first MiB holds no newline.
     """
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=regular) as file:
             inode, start, want = os.fstat(file.fileno()).st_ino, b"", _FIRST_READ
             while True:
                 piece = os.pread(file.fileno(), want - len(start), len(start))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prowl_svc.evidence.host import Host
+from prowl_svc.evidence.regular import regular
 from prowl_svc.model.process import Generation
 
 __all__ = ["DaemonLink", "daemon_of", "find_link", "follow_link", "notes_of"]
@@ -49,7 +50,7 @@ class DaemonLink:
 def daemon_of(root: str, host: Host) -> Generation | None:
     """Return the live daemon of a config root, proved by pid and start time; None where there is none."""
     try:
-        with open(os.path.join(root, "app-server-daemon", "daemon.pid"), "rb") as file:
+        with open(os.path.join(root, "app-server-daemon", "daemon.pid"), "rb", opener=regular) as file:
             record = json.loads(file.read(_MAX_PID_FILE))
         generation = Generation(int(record["pid"]), int(record["processIdentity"]["startTicks"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -89,7 +90,7 @@ def notes_of(root: str) -> str | None:
 
 
 def _databases(root: str) -> Iterable[Path]:
-    return sorted(Path(root).glob("logs_*.sqlite"), reverse=True)
+    return sorted(filter(Path.is_file, Path(root).glob("logs_*.sqlite")), reverse=True)
 
 
 def _open(database: Path) -> sqlite3.Connection:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from prowl_svc.evidence.regular import regular
 from prowl_svc.model.agents import Agent
 
 __all__ = ["START_SLACK", "process_session"]
@@ -97,7 +98,7 @@ def _fresh(path: str, since: float) -> bool:
 
 def _tail(path: str, since: float) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             status = os.fstat(file.fileno())
             if status.st_mtime < since:
                 return None
@@ -109,7 +110,7 @@ def _tail(path: str, since: float) -> bytes | None:
 
 def _json(path: str) -> Any:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             return json.loads(file.read(_MAX_FILE))
     except (OSError, ValueError, RecursionError):
         return None

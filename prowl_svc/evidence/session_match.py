@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from prowl_svc.evidence.regular import regular
+
 __all__ = ["Fragments", "best_match", "fragments_of", "normalize", "score"]
 
 MIN_LENGTH = 12
@@ -103,7 +105,7 @@ class Fragments:
 
     def _of_file(self, path: str) -> list[str]:
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=regular) as file:
                 status = os.fstat(file.fileno())
                 key = (path, status.st_mtime_ns)
                 if key in self._kept:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from prowl_svc.evidence.regular import regular
 from prowl_svc.model.agents import Agent
 
 __all__ = ["LAYOUTS", "Layout", "encode_cwd", "folders", "header_session", "layouts", "session_id"]
@@ -146,7 +147,7 @@ def _names(agent: Agent, cwd: str, base: str, home: str) -> Iterable[str]:
 
 def _gemini_slug(base: str, cwd: str) -> str | None:
     try:
-        with open(os.path.join(base, "projects.json"), "rb") as file:
+        with open(os.path.join(base, "projects.json"), "rb", opener=regular) as file:
             projects = json.loads(file.read(_MAX_PROJECTS))["projects"]
         slug = projects.get(cwd)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -157,7 +158,7 @@ def _gemini_slug(base: str, cwd: str) -> str | None:
 def header_session(path: str) -> str | None:
     """Return the session id of a transcript's first record, for agents whose file names hold only a part of it."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             record = json.loads(file.readline(_MAX_HEADER))
     except (OSError, ValueError, RecursionError):
         return None

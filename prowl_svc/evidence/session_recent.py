@@ -101,6 +101,8 @@ def store_sessions(database: str, cwds: Sequence[str], since: float) -> list[str
         f"SELECT id FROM session WHERE parent_id IS NULL AND directory IN ({marks}) AND time_updated >= ?"
         " ORDER BY time_updated DESC LIMIT ?"
     )
+    if not os.path.isfile(database):
+        return []
     try:
         uri = f"{Path(database).absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=_STORE_TIMEOUT)) as store:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from prowl_svc.evidence.regular import regular
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.errors import Code
 from prowl_svc.model.observation import SessionRef
@@ -84,7 +85,7 @@ def read_result(agent: Agent, status: DisplayState, session: SessionRef | None, 
 
 def _backwards(path: str) -> Iterator[dict[str, Any]] | None:
     """Return the records from the last one on, or None while one is being written."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(max(0, size - _WINDOW))
         tail = file.read(_WINDOW)
