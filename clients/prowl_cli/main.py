@@ -66,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # gRPC reads these when it is imported: this process never forks, and its own log is noise to people.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    _open_closed()
     argv = list(sys.argv[1:] if argv is None else argv)
     args = argparse.Namespace()
     try:
@@ -74,13 +75,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else EXIT_USAGE
     except BrokenPipeError:
-        # The reader has what it wanted; standard output must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()  # the reader has what it wanted
         return EXIT_ERROR
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if hasattr(error, "code"):
+            return _fail(args, error)
+        print(f"prowl: {error}", file=sys.stderr)  # such as a full disk below standard output
+        _silence()
+        return EXIT_ERROR
     except Exception as error:
         return _fail(args, error)
+
+
+def _silence() -> None:
+    """Let go of what standard output did not take; it must not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_closed() -> None:
+    """Let what is written to a closed standard stream vanish, and let a closed input be empty."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # for the process's life
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -91,6 +109,10 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         cut = argv.index("--")
         argv, tail = argv[:cut], argv[cut + 1 :]
     parser = build_parser()
+    try:
+        "".join([*argv, *(tail or ())]).encode()
+    except UnicodeEncodeError:
+        parser.error("arguments must be UTF-8")
     args = parser.parse_args(argv, argparse.Namespace(json=False, socket=None, no_start=False))
     if args.version:
         from importlib.metadata import PackageNotFoundError, version

@@ -46,9 +46,9 @@ def own_screen(stdout: int) -> Iterator[None]:
 
 
 def size_of(fd: int) -> tuple[int, int]:
-    """Return columns and rows of a terminal, within what a pane may have."""
+    """Return columns and rows of a terminal, within what a pane may have; one that does not know them has 80 by 24."""
     found = os.get_terminal_size(fd)
-    return min(max(found.columns, 1), 1000), min(max(found.lines, 1), 1000)
+    return min(found.columns or 80, 1000), min(found.lines or 24, 1000)
 
 
 def write_all(fd: int, data: bytes) -> None:

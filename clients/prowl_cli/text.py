@@ -105,8 +105,8 @@ def age(since: datetime, now: datetime | None = None) -> str:
 
 
 def terminal_width() -> int | None:
-    """Return the width of standard output in cells, None when it is no terminal."""
+    """Return the width of standard output in cells, None when it is no terminal or one that does not know."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None if sys.stdout.isatty() else None
     except (OSError, ValueError):
         return None

@@ -85,6 +85,39 @@ def test_a_service_that_cannot_keep_a_log_is_not_started(tmp_path):
     assert str(tmp_path / "state") in error["message"]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_told_in_one_line(prowl):
+    """A full disk below standard output ends the command with 1; a closed standard output is no error."""
+    for shell, status, lines in (('exec "$@" >/dev/full', 1, 1), ('exec "$@" >&-', 0, 0)):
+        done = subprocess.run(
+            ["sh", "-c", shell, "sh", sys.executable, "-m", "prowl_cli.main", "list"],
+            env=prowl.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (status, lines) == (done.returncode, len(done.stderr.splitlines())), done.stderr
+
+
+def test_a_folder_that_was_deleted_is_told(prowl, tmp_path):
+    """The current folder of the command may be gone."""
+    (tmp_path / "gone").mkdir()
+    shell = 'cd "$1"; rmdir "$1"; shift; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", tmp_path / "gone", sys.executable, "-m", "prowl_cli.main", "create", "--", "cat"],
+        env=prowl.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (1, "prowl: The current folder was deleted; name another with --cwd. [CREATE_FAILED]\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
 def test_a_pane_is_created_typed_into_read_and_closed(prowl, script):
     """The whole way of a pane through the command."""
     handle = prowl.pane(sys.executable, script, "first row", "second row")
@@ -204,6 +237,18 @@ def test_run_ends_with_the_programs_status(prowl, terminal):
 
     shell.expect(rb"exited with status 7")
     assert (7, True) == shell.end()
+
+
+def test_a_terminal_without_a_size_gets_a_usual_pane_and_whole_lines(terminal, prowl):
+    """Some terminals, such as those of build machines, say that they have no columns and no rows."""
+    running = terminal("run", "--", "sh", "-c", "stty size; read x", size=(0, 0))
+    running.expect(rb"24 80")
+    running.type(b"\r")
+    running.end()
+    prowl.pane("cat")
+    shown = terminal("list", size=(0, 0))
+    shown.expect(rb"PANE  TAB  AGENT")
+    shown.end()
 
 
 def test_run_tells_the_status_of_a_program_that_ended_at_once(terminal):

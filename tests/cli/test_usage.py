@@ -68,6 +68,8 @@ LONG = "x" * 257
         ["attach", "p1", "--detach-key", "f1"],
         ["profiles"],
         ["completion", "csh"],
+        ["send", "p1", "\udcff"],
+        ["create", "--", "\udcff"],
     ],
 )
 def test_wrong_usage_is_plain_text_and_64(cli, argv):

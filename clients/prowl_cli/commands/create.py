@@ -116,7 +116,10 @@ def request(args: argparse.Namespace) -> "panes_pb2.CreatePaneRequest":
 
 
 def _folder(args: argparse.Namespace) -> str:
-    return str(Path(args.cwd).expanduser().absolute()) if args.cwd else os.getcwd()
+    try:
+        return str(Path(args.cwd).expanduser().absolute()) if args.cwd else os.getcwd()
+    except FileNotFoundError:
+        raise CliError("CREATE_FAILED", "The current folder was deleted; name another with --cwd.") from None
 
 
 def run(args: argparse.Namespace) -> Reply:

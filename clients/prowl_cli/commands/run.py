@@ -1,12 +1,12 @@
 """``prowl run -- CMD…``: start a program in a new pane and attach to it."""
 
 import argparse
-import os
 import sys
 
 from prowl_cli import connect, parser
 from prowl_cli.commands import attach, create
 from prowl_cli.envelope import Reply
+from prowl_cli.terminal import size_of
 
 __all__ = ["register", "run"]
 
@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> Reply | int:
     if interactive:
         attach.require_terminal()
         if args.size is None:
-            here = os.get_terminal_size(sys.stdout.fileno())
-            args.size = (max(here.columns, 1), max(here.lines, 1))
+            args.size = size_of(sys.stdout.fileno())
     with connect.client(args) as client:
         made = client.create_pane(create.request(args))
     pane = made.target.pane
