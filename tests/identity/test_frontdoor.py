@@ -131,6 +131,7 @@ if os.fork():
     assert s.recv(1) == b"a"
     if sys.argv[2] == "leave": os._exit(0)
     os.read(0, 1)
+    s.recv(1)
 else:
     os.read(0, 1)
     while sys.argv[2] == "leave" and os.getppid() == parent: time.sleep(0.002)
@@ -179,7 +180,9 @@ def test_short_lived_connector_keeps_its_identity(tmp_path: Path) -> None:
 def test_exec_keeps_the_identity(tmp_path: Path) -> None:
     """A process that replaces its program keeps its generation, and its connection with it."""
     with entrance(tmp_path) as place:
-        child = spawn(CONNECT + "os.dup2(s.fileno(), 1); os.execv('/bin/echo', ['echo', 'hello'])", place.public)
+        child = spawn(
+            CONNECT + "os.dup2(s.fileno(), 1); os.execv('/bin/sh', ['sh', '-c', 'echo hello; read x'])", place.public
+        )
         connection, peer = place.accept()
         assert b"hello\n" == connection.recv(64)
         caller = place.caller(peer)
