@@ -70,17 +70,16 @@ def read_result(agent: Agent, status: DisplayState, session: SessionRef | None, 
         lines = _backwards(session.path)
         if lines is None:
             return Result(ResultState.INCOMPLETE)
-        text = _codex(lines) if agent is Agent.CODEX else _claude(lines, session.id)
+        found = _codex(lines) if agent is Agent.CODEX else _claude(lines, session.id)
+        size = len(found.encode())  # half a surrogate pair is no text that can be given
     except FileNotFoundError:
         return Result(ResultState.MISSING)
     except (OSError, ValueError, RecursionError):
         # What cannot be read whole proves nothing.
         return Result(ResultState.INCOMPLETE)
-    if not isinstance(text, str):
-        return Result(text)
-    if len(text.encode(errors="surrogatepass")) > max_bytes:
-        return Result(ResultState.TOO_LARGE)
-    return Result(ResultState.COMPLETE, text)
+    if isinstance(found, ResultState):  # which is a str, too
+        return Result(found)
+    return Result(ResultState.COMPLETE, found) if size <= max_bytes else Result(ResultState.TOO_LARGE)
 
 
 def _backwards(path: str) -> Iterator[dict[str, Any]] | None:

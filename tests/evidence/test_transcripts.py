@@ -25,6 +25,11 @@ def read(tmp_path: Path, agent: Agent, records: list, limit: int = 1000, tail: s
     return read_result(agent, DisplayState.IDLE, session(path), limit)
 
 
+def whole(expected: str) -> Result:
+    """The result that a text or a state without one stands for; a state is a text, too."""
+    return Result(expected) if isinstance(expected, ResultState) else Result(ResultState.COMPLETE, expected)
+
+
 # --- who is asked
 
 
@@ -76,13 +81,15 @@ DONE = {"turn_id": "t", "completed_at": 1796106346, "last_agent_message": "All d
         ([event("task_complete", **{**DONE, "last_agent_message": None})], ResultState.INCOMPLETE),
         ([event("task_complete", **{**DONE, "error": {"message": "x"}})], ResultState.INCOMPLETE),
         (["not a record"], ResultState.INCOMPLETE),
+        ([event("task_complete", **{**DONE, "last_agent_message": "half \ud83d"})], ResultState.INCOMPLETE),
+        ([event("task_complete", **{**DONE, "last_agent_message": "missing"})], "missing"),
     ],
 )
 def test_codex(records, expected, tmp_path):
     """Only the latest end of a turn counts, and only when it completed."""
     result = read(tmp_path, Agent.CODEX, records)
 
-    assert expected == (result.text or result.state)
+    assert whole(expected) == result
     assert (result.text is None) == (result.error is not None)
 
 
@@ -170,7 +177,7 @@ def test_claude(records, expected, tmp_path):
     """Only words that end a turn, tied to its end by the chain of records, are a result."""
     result = read(tmp_path, Agent.CLAUDE, records)
 
-    assert expected == (result.text or result.state)
+    assert whole(expected) == result
 
 
 # --- limits
