@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,7 @@ _OPTIONS = [
     ("grpc.so_reuseport", 0),
     ("grpc.keepalive_permit_without_calls", 0),
 ]
+_SWITCH_S = 0.0005
 _SERVICES = (
     agents_pb2.DESCRIPTOR.services_by_name["AgentService"],
     panes_pb2.DESCRIPTOR.services_by_name["PaneService"],
@@ -226,6 +228,8 @@ def _pane_environment(environ: Mapping[str, str]) -> dict[str, str]:
 async def serve(config: Config, environ: Mapping[str, str]) -> None:
     """Run the service until SIGTERM or SIGINT; raises SocketError when the socket cannot be owned, else StartError."""
     raise_descriptor_limit()
+    # The front door relays in a thread of its own: it must not wait 5 ms for a turn while the loop is busy.
+    sys.setswitchinterval(_SWITCH_S)
     try:
         service = Service(config, environ)
     except JournalBusy as error:
