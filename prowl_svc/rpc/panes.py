@@ -106,7 +106,8 @@ class PaneServicer:
         first = await anext(aiter(requests), None)
         if first is None or first.WhichOneof("message") != "open":
             raise ProwlError(Code.INVALID_ARGUMENT, "The first message of an attachment must be open.")
-        slot = self._targets.slot(first.open.pane)
+        # A program that was quicker than its viewer still gets its last screen shown.
+        slot = self._host.last_look(first.open.pane) or self._targets.slot(first.open.pane)
         pane = slot.pane
         before = pane.screen.columns, pane.screen.rows
         if first.open.HasField("size"):
@@ -214,7 +215,13 @@ class PaneServicer:
         if request.wait and not request.enter:
             raise ProwlError(Code.INVALID_ARGUMENT, "wait needs enter: without it no command runs.")
         began = self._clocks.monotonic()
-        ended = asyncio.ensure_future(self._host.command_end(pane.id)) if request.wait else None
+        ended = None
+        if request.wait and self._host.reports_commands(pane.id):
+            ended = asyncio.ensure_future(self._host.command_end(pane.id))
+        elif request.capture:
+            raise ProwlError(
+                Code.CAPTURE_UNSUPPORTED, "The pane's shell does not report where commands end (OSC 133); use read."
+            )
         before = len(pane.screen.scrollback_rows()), pane.screen.active_rows()
         try:
             if request.enter:

@@ -6,7 +6,7 @@ import logging
 import os
 import pwd
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ from prowl_svc.watch.watcher import Watcher
 __all__ = ["Creation", "Host", "Launch", "PaneSlot"]
 
 ENDED_LIMIT = 256
+LAST_LOOKS = 16
 _FACTS_LIFETIME = 1.0
 _TOKEN = "PROWL_AGENT_HOOK_TOKEN"
 
@@ -107,6 +108,8 @@ class Host:
         self._roots: dict[Generation, str] = {}
         self._ended: OrderedDict[str, int] = OrderedDict()
         self._marks: dict[str, dict[Callable[[PromptMark], None], None]] = {}
+        self._last: deque[PaneSlot] = deque(maxlen=LAST_LOOKS)
+        self._marking: set[str] = set()
         self._typing: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -169,6 +172,11 @@ class Host:
         self._closing = True
         await asyncio.gather(*(self.close(slot) for slot in self.registry), return_exceptions=True)
 
+    def last_look(self, selector: str) -> PaneSlot | None:
+        """Return a pane that ended a moment ago, by UUID or handle, so that its last screen can be shown."""
+        key = selector.strip().lower()
+        return next((slot for slot in self._last if key in (slot.pane.id, slot.handle)), None)
+
     def ended(self, selector: str) -> int | None:
         """Return the exit status of a pane that ended not long ago, by UUID or handle."""
         return self._ended.get(selector.strip().lower())
@@ -217,6 +225,10 @@ class Host:
             watcher.unsubmitted = leaves_draft(data, watcher.unsubmitted)
             watcher.interact()
 
+    def reports_commands(self, pane_id: str) -> bool:
+        """Tell whether the pane's shell ever reported prompts and commands (OSC 133)."""
+        return pane_id in self._marking
+
     async def command_end(self, pane_id: str) -> PromptMark:
         """Wait for the shell's report that a command ended (OSC 133 D); cancel to stop waiting."""
         found: asyncio.Future[PromptMark] = asyncio.get_running_loop().create_future()
@@ -242,6 +254,7 @@ class Host:
                     if place is not None and pane_id in self._facts:
                         self._facts[pane_id].reported = place
                 case PromptMark():
+                    self._marking.add(pane_id)
                     for take in tuple(self._marks.get(pane_id, ())):
                         take(event)
                 case _:
@@ -257,12 +270,14 @@ class Host:
             self._roots.pop(root, None)
         self.roster.remove(pane_id)
         self._marks.pop(pane_id, None)
+        self._marking.discard(pane_id)
         if slot is not None:
             for name in (pane_id, slot.handle):
                 self._ended[name] = status
             while len(self._ended) > ENDED_LIMIT:
                 name, _ = self._ended.popitem(last=False)
                 self._facts.pop(name, None)
+            self._last.append(slot)
             self.registry.remove(pane_id)
             log.info("pane ended", extra={"fields": {"pane": pane_id, "handle": slot.handle, "status": status}})
 

@@ -339,7 +339,7 @@ def test_reader_that_is_killed_frees_the_server(tmp_path: Path) -> None:
         settle(until=ended)
         connection.close()
         settle(until=lambda: not place.door.callers)
-    assert before == descriptors()
+    assert descriptors() <= before
 
 
 def test_thousand_connections_open_and_gone(tmp_path: Path) -> None:
@@ -366,8 +366,8 @@ def test_thousand_connections_open_and_gone(tmp_path: Path) -> None:
             client.close()
             connection.close()
         settle(until=lambda: not place.door.callers)
-        settle(until=lambda: descriptors() == idle)
-    assert before == descriptors()
+        settle(until=lambda: descriptors() <= idle)  # fewer when garbage of before was collected meanwhile
+    assert descriptors() <= before
 
 
 def test_server_that_does_not_answer_closes_the_client(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_other_uids_are_refused(tmp_path: Path) -> None:
         before = descriptors()
         with place.connect() as client:
             assert b"" == client.recv(1)
-        settle(until=lambda: descriptors() == before)
+        settle(until=lambda: descriptors() <= before)
         place.server.setblocking(False)
         with pytest.raises(BlockingIOError):
             place.server.accept()
@@ -509,7 +509,7 @@ def test_stop_closes_everything(tmp_path: Path) -> None:
         assert b"" == connection.recv(1)
         client.close()
         connection.close()
-    assert before == descriptors()
+    assert descriptors() <= before
 
 
 def test_public_socket_is_its_owners(tmp_path: Path) -> None:

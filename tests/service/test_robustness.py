@@ -273,3 +273,20 @@ async def test_a_pane_that_cannot_be_created_says_why(
         await panes.CreatePane(request_)
     assert reason(failure.value) == code
     assert len(service.host.registry) == 0
+
+
+async def test_a_program_that_was_quicker_than_its_viewer_is_still_shown(
+    service: Service, create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """An attachment to a pane that ended a moment ago gets its last screen and its exit status."""
+    pane = await create("sh", "-c", "echo that was quick; exit 3")
+
+    async def ended() -> bool:
+        return service.host.ended(pane) is not None
+
+    await until(ended)
+    attached = panes.AttachPane()
+    await attached.write(panes_pb2.AttachPaneRequest(open=panes_pb2.AttachOpen(pane=pane)))
+    assert (await attached.read()).attached.pane.id == pane
+    assert b"that was quick" in (await attached.read()).output
+    assert (await attached.read()).exited == 3

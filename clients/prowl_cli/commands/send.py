@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> Reply:
         if answer.wait.HasField("exit_code"):
             data["wait"]["exit_code"] = answer.wait.exit_code
             shown += f" The command ended with {answer.wait.exit_code}."
+    elif wait:
+        shown += " Nothing is waited for: the program there does not report where commands end."
     if answer.HasField("capture"):
         capture = answer.capture
         data["capture"] = {

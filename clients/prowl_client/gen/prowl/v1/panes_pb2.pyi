@@ -604,7 +604,9 @@ class SendTextRequest(message.Message):
     enter: builtins.bool
     """Whether Enter follows."""
     wait: builtins.bool
-    """Whether to wait until the shell reports the command's end (OSC 133 D)."""
+    """Whether to wait until the shell reports the command's end (OSC 133 D). In a pane that never reported a prompt or a
+    command there is nothing to wait for: the call returns at once, and the response has no wait.
+    """
     capture: builtins.bool
     """Whether to return what the command printed; needs wait."""
     timeout_seconds: builtins.int
