@@ -171,18 +171,6 @@ async def test_a_pane_always_tells_where_it_is_or_was(
     await until(noticed)
 
 
-async def test_a_shell_that_exits_is_not_waited_for(
-    create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
-) -> None:
-    """Text that ends the pane's program is answered at its end, with the status."""
-    pane = await create("sh")
-    request = panes_pb2.SendTextRequest(pane=pane, text="exit 3", enter=True, wait=True, timeout_seconds=60)
-    with pytest.raises(grpc.aio.AioRpcError) as failure:
-        await panes.SendText(request, timeout=20)
-    assert reason(failure.value) == "SEND_FAILED"
-    assert "status 3" in (failure.value.details() or "")
-
-
 async def test_a_request_that_cannot_be_decoded_is_refused_like_any_other(
     service: Service, channel: grpc.aio.Channel
 ) -> None:

@@ -73,3 +73,13 @@ async def test_bad_requests_are_refused(
     with pytest.raises(grpc.aio.AioRpcError) as failure:
         await panes.SendText(request_)
     assert reason(failure.value) == code
+
+
+async def test_a_shell_that_exits_is_not_waited_for(create: Create, panes: Panes) -> None:
+    """Text that ends the pane's program is answered at its end, with the status."""
+    pane = await marking(create, panes)
+    request = panes_pb2.SendTextRequest(pane=pane, text="exit 3", enter=True, wait=True, timeout_seconds=60)
+    with pytest.raises(grpc.aio.AioRpcError) as failure:
+        await panes.SendText(request)
+    assert reason(failure.value) == "SEND_FAILED"
+    assert "status 3" in (failure.value.details() or "")
