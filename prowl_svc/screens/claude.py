@@ -221,6 +221,7 @@ def live_status(frame: Frame) -> dict[str, int]:
     found: dict[str, int] = {}
     end = frame.fact(_live_end)
     width = len(frame.rows[end].rstrip()) if end < frame.end and frame.kinds[end] in "=-" else 0
+    edge = frame.indents[end] if end < frame.end else 255
     held = False  # paragraphs were met that are live only if the head of a queued message stands above them
     shell = True  # nothing of a turn was met yet, so an output row may be that of the user's own command
     for row, text in rows_upwards(frame, end, _STARTS):
@@ -230,7 +231,7 @@ def live_status(frame: Frame) -> dict[str, int]:
                 break
             held = True
             continue
-        if held and head != "❯":
+        if held and (head != "❯" or frame.indents[row] > edge):
             break
         held = False
         if head in _SPINNER:

@@ -144,6 +144,8 @@ def dialog(frame: Frame) -> range:
             "folder access",
         ):
             return range(row, frame.end)
+        if _closes(frame.trimmed[row]):
+            return range(row + 1, frame.end)
     return range(max(0, chosen.start - 6), frame.end)
 
 
@@ -211,7 +213,7 @@ def status_row(frame: Frame) -> range:
     for row in filled[max(0, place - 6) : place][::-1]:
         if heads[row] in "•◦":
             return range(row, row + 1) if "(" in frame.trimmed[row] else range(0)
-        if not indents[row]:
+        if not indents[row] or _closes(frame.trimmed[row]):
             break
     return range(0)
 

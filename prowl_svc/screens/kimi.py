@@ -38,7 +38,7 @@ def ruled_composer(frame: Frame) -> range:
     """The composer of kimi-cli: the row ── input ──, or a rule over $ in shell mode, and all below it."""
     row = frame.kinds.rfind(Kind.DASH)
     while row >= 0:
-        if _INPUT.fullmatch(frame.trimmed[row]):
+        if not frame.indents[row] and _INPUT.fullmatch(frame.trimmed[row]):
             return range(row, frame.end)
         row = frame.kinds.rfind(Kind.DASH, 0, row)
     row = frame.heads.rfind("$")

@@ -35,7 +35,7 @@ def band(frame: Frame) -> range:
     if row <= 0 or frame.kinds[frame.nonblank[-1]] == Kind.RULE:
         return range(0)
     text = frame.trimmed[row]
-    if (text != "╰─" and not text.startswith("╰─ ")) or text[-1] == "╯":
+    if frame.indents[row] or (text != "╰─" and not text.startswith("╰─ ")) or text[-1] == "╯":
         return range(0)
     return range(row - 1, row + 1) if frame.trimmed[row - 1] else range(row, row + 1)
 

@@ -32,6 +32,10 @@ _CANCELLED: Final = re.compile(
 _BORDER: Final = re.compile(r"─{1,3} ?(?:[\u2800-\u28ff]|[↑↓] [0-9]+ more ).*─|─+ [↑↓] [0-9]+ more ─+")
 
 
+#: Messages that wait over the editor.
+_QUEUED: Final = ("Steering: ", "Follow-up: ", "↳ ")
+
+
 def is_loader(row: str) -> bool:
     """A loader text, alone or after one braille scalar."""
     if row[:1] and "\u2800" <= row[0] <= "\u28ff":
@@ -168,13 +172,26 @@ def summary(frame: Frame, span: range) -> bool:
     return False
 
 
+def _is_last(frame: Frame, row: int) -> bool:
+    """Tell whether only queued messages and rules stand between a row and the editor, if that is there."""
+    box = frame.fact(editor)
+    if not has_footer(frame, box) or row > box.start:
+        return True
+    between = [number for number in range(row, box.start) if frame.trimmed[number]]
+    return all(frame.kinds[number] == Kind.RULE or frame.trimmed[number].startswith(_QUEUED) for number in between)
+
+
 def cancellable(frame: Frame, span: range) -> bool:
     """A braille row retries, compacts, sums up or runs the user's command"""
     for row in range(span.start, span.stop):
         if frame.kinds[row] == Kind.BRAILLE:
             label = labelled_braille(frame.trimmed[row])
-            if label and _CANCELLED.match(label) and "tocancel)" in frame.said(range(row, min(row + 3, frame.end))):
-                return True
+            if label and _CANCELLED.match(label):
+                for stop in range(row + 1, min(row + 3, frame.end) + 1):
+                    if "tocancel)" in frame.said(range(row, stop)):
+                        if _is_last(frame, stop):
+                            return True
+                        break
     return False
 
 

@@ -95,9 +95,9 @@ def older(frame: Frame) -> range:
 
 def _under_scrollbar(frame: Frame, rows: range) -> range:
     """Return the rows below the transcript, whose rows end in a scrollbar."""
-    for row in reversed(rows):
-        if frame.trimmed[row][-1] in "█│":
-            return range(row + 1, rows.stop)
+    for number in reversed(rows):
+        if frame.trimmed[number][-1] in "█│":
+            return range(number + 1, rows.stop)
     return rows
 
 
@@ -108,9 +108,7 @@ def status(frame: Frame) -> range:
         return range(0)
     rows = _under_scrollbar(frame, run_above(frame, box.start))
     first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
-    if (
-        first < 0 and rows and not frame.trimmed[rows.start - 1]
-    ):  # queued messages stand between, set off by a blank row
+    if first < 0 and rows and not frame.trimmed[rows.start - 1]:  # a blank row sets off what is queued
         rows = _under_scrollbar(frame, run_above(frame, rows.start - 1))
         first = frame.kinds.rfind(Kind.BRAILLE, rows.start, rows.stop)
     return range(first, rows.stop) if first >= 0 else range(0)

@@ -124,10 +124,35 @@ def live(screen: Screen) -> int:
     return FAMILIES[screen.family].live(screen)
 
 
+def _counts_anywhere(family: str, text: str) -> bool:
+    """Tell whether such a row is work wherever it stands in the tail (detection.md §2.3 and §2.4)."""
+    if family in ("pi", "piold"):
+        return any(mark in text for mark in ("Working...", "Async agents ·", "subagents (", "async subagent"))
+    return family in ("omp", "cline") and (
+        "\u2800" <= text[0] <= "\u28ff" or text.endswith("⟦esc⟧") or "Enter select" in text
+    )
+
+
+@cache
+def own_chrome(family: str) -> tuple[str, ...]:
+    """Return the texts that the agent draws in the live areas of working and blocked screens."""
+    found = set()
+    for screen in screens():
+        at = live(screen) if screen.family == family and screen.state in ("working", "blocked") else -1
+        for row in screen.rows[at:] if at >= 0 else ():
+            text = row.strip(" │█┃▆▄\u00a0")
+            if text.strip("─━═▔▀▄╭╮╰╯╹ ") and len(text) > 4 and not _counts_anywhere(family, text):
+                found.add(text)
+    return tuple(sorted(found))
+
+
 def _lines(screen: Screen, random: Random, quoted: bool) -> list[str]:
     lines = []
     for _ in range(random.randint(1, 9)):
-        pick = random.choice(QUOTES) if quoted and random.random() < 0.5 else random.choice(PROSE)
+        pick = random.choice(PROSE)
+        if quoted and random.random() < 0.6:
+            own = own_chrome(screen.family)
+            pick = random.choice(own if own and random.random() < 0.5 else QUOTES)
         if pick == "⠋ Working..." and screen.family in ("pi", "piold"):
             continue  # counts anywhere in Pi's tail (detection.md §2.3)
         if pick in QUOTES and random.random() < 0.4:
