@@ -164,7 +164,8 @@ async def test_a_pane_always_tells_where_it_is_or_was(
     gone.rmdir()
 
     async def noticed() -> bool:
-        (row,) = (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes
+        rows = (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes
+        (row,) = [row for row in rows if row.target.pane.id == made.target.pane.id]
         assert row.target.worktree == made.target.worktree
         return not row.target.pane.HasField("cwd")
 
