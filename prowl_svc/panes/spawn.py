@@ -138,19 +138,18 @@ def _open_terminal() -> tuple[int, int, str]:
         raise
 
 
-def _inherited() -> list[int]:
-    """Descriptors beside the standard ones that children would get: what this process was started with, not ours."""
-    result = []
+def _keep_inherited() -> None:
+    """Keep to ourselves what this process was started with beside the standard descriptors; what it opens is anyway."""
     for name in os.listdir("/dev/fd"):
         with contextlib.suppress(OSError):
-            if int(name) > 2 and os.get_inheritable(int(name)):
-                result.append(int(name))
-    return result
+            if int(name) > 2:
+                os.set_inheritable(int(name), False)
 
 
 def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) -> Child:
     master, slave, name = _open_terminal()
     try:
+        _keep_inherited()
         os.set_blocking(master, False)
         set_size(slave, columns, rows)
         # Our slave stays open until the child has its own, so that the master never sees a terminal without one.
@@ -164,7 +163,6 @@ def _start(command: list[str], env: Mapping[str, str], columns: int, rows: int) 
                     (os.POSIX_SPAWN_OPEN, 0, name, os.O_RDWR, 0),
                     (os.POSIX_SPAWN_DUP2, 0, 1),
                     (os.POSIX_SPAWN_DUP2, 0, 2),
-                    *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited()),
                 ],
                 setsid=True,
                 setsigmask=[],

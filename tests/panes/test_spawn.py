@@ -1,6 +1,8 @@
 """Starting programs on terminals of their own."""
 
+import fcntl
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -66,13 +68,18 @@ async def test_program_has_its_own_terminal(lab: Lab) -> None:
 
 
 async def test_inherited_descriptors_are_not_passed_on(lab: Lab) -> None:
-    """A descriptor that this process got without close-on-exec does not reach a pane's program."""
-    reading, writing = os.pipe()
+    """A descriptor that this process got without close-on-exec does not reach a pane's program, whatever its number."""
+    reading, first = os.pipe()
+    writing = fcntl.fcntl(first, fcntl.F_DUPFD, 900)
+    os.close(first)
     os.set_inheritable(writing, True)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (800, limits[1]))
     try:
         pane = lab.start("sh", "-c", f"ls /proc/$$/fd; test ! -e /proc/$$/fd/{writing}")
         assert 0 == await pane.wait()
     finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         os.close(reading)
         os.close(writing)
 
