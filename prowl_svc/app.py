@@ -83,7 +83,7 @@ class Service:
         self.clocks = clocks or Clocks()
         self._owner = SocketOwner(config.socket)
         table = system_table()
-        self.hub = Hub(encode_event)
+        self.hub = Hub(encode_event, pace=asyncio.get_running_loop())
         self.prober = Prober(table, self.clocks.monotonic)
         self._journal = Journal(config.state_directory, lambda: str(self.clocks.wall_ns()))
         self.dispatches = Dispatches(

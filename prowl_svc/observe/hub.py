@@ -8,15 +8,35 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from prowl_svc.model.observation import Closed, ObserveEvent, Snapshot
 
-__all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow"]
+__all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow", "Pace"]
 
 CAPACITY = 64
 JOIN_LIMIT = 32 * 1024
 _MEMO_LIMIT = 8
+_BURST = 0.75  # of the capacity: with so many events pending nobody rests, so that pacing makes no observer overflow
+_CROWD = 32
+_REST = 3.0  # times the first half of a round; the other half comes while the messages leave
+
+
+class Pace(Protocol):
+    """Time for pacing; an asyncio loop is one."""
+
+    def time(self) -> float:
+        """Return monotonic seconds."""
+        ...
+
+    def call_soon(self, callback: Callable[[], None], /) -> object:
+        """Call back after what is due already."""
+        ...
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> asyncio.TimerHandle:
+        """Call back after so many seconds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +48,22 @@ class Overflow:
 
 
 class _Topic:
-    """The observers of one pane, the number of its last published event, and the joins of recent ranges."""
+    """The observers of one pane, the number of its last published event, and the joins of recent ranges.
 
-    __slots__ = ("__weakref__", "joins", "observers", "revision", "sequence", "snapshot")
+    ``told`` is the number of the last event that waiting observers were woken for; they rest until ``rested``.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "joins",
+        "observers",
+        "rested",
+        "revision",
+        "sequence",
+        "snapshot",
+        "timer",
+        "told",
+    )
 
     def __init__(self) -> None:
         self.observers: dict[Observer, None] = {}
@@ -38,6 +71,9 @@ class _Topic:
         self.revision = 0
         self.joins: dict[tuple[int, int], tuple[bytes, bytes]] = {}
         self.snapshot: tuple[Snapshot, bytes] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.told = 0
+        self.rested = 0.0
 
 
 class Observer:
@@ -123,7 +159,6 @@ class Observer:
             self._finish()
         else:
             self._pending.append(chunk)
-            self._wake()
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -145,11 +180,19 @@ class Hub:
     ``encode`` turns an event into a tagged, length-prefixed element of the message's repeated events field, so that
     joined chunks are a valid message. ``capacity`` is how many events may wait for one observer (at least 1).
     All methods run on the owner's loop and none of them waits.
+
+    A message to each of many observers costs far more than the event, so with a ``pace`` a pane with a crowd of them
+    rests after each round for about as long as that took, and what comes meanwhile goes out together: a program that
+    reports one event after the other would else cause a round with each. A first event never waits.
     """
 
-    def __init__(self, encode: Callable[[ObserveEvent], bytes], capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, encode: Callable[[ObserveEvent], bytes], capacity: int = CAPACITY, pace: Pace | None = None
+    ) -> None:
         self._encode = encode
         self._capacity = max(1, capacity)
+        self._pace = pace
+        self._burst = max(1, int(self._capacity * _BURST))
         # A topic lives as long as an observer holds it, even one that overflowed and still delivers.
         self._topics: WeakValueDictionary[str, _Topic] = WeakValueDictionary()
 
@@ -181,10 +224,39 @@ class Hub:
             chunk = self._encode(event)
             for observer in tuple(topic.observers):
                 observer._put(chunk, event.revision, self._capacity)
+            self._tell(topic)
         if isinstance(event, Closed):
             for observer in tuple(topic.observers):
                 observer._finish()
             self._topics.pop(surface, None)
+
+    def _tell(self, topic: _Topic) -> None:
+        """Wake the waiting observers now, or once they have rested."""
+        if self._pace is not None and topic.sequence - topic.told < self._burst:
+            if topic.timer is not None:
+                return
+            wait = topic.rested - self._pace.time()
+            if wait > 0:
+                topic.timer = self._pace.call_later(wait, lambda: self._wake(topic))
+                return
+        self._wake(topic)
+
+    def _wake(self, topic: _Topic) -> None:
+        if topic.timer is not None:
+            topic.timer.cancel()
+            topic.timer = None
+        topic.told = topic.sequence
+        for observer in topic.observers:
+            observer._wake()
+        if self._pace is not None and len(topic.observers) >= _CROWD:
+            began = topic.rested = self._pace.time()
+            self._pace.call_soon(lambda: self._rest(topic, began))
+
+    def _rest(self, topic: _Topic, began: float) -> None:
+        """Every observer has taken its message: the next round may begin when the loop had time for other things."""
+        assert self._pace is not None
+        now = self._pace.time()
+        topic.rested = now + _REST * (now - began)
 
     def end_all(self) -> None:
         """End every stream after what it holds, as the service stops; observers then read ``interrupted``."""

@@ -1,6 +1,7 @@
 """The observation hub: order, atomic snapshots, bounds, shared bytes, ends."""
 
 import asyncio
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,6 +170,100 @@ async def test_joins_of_a_late_observer_begin_with_its_own_snapshot() -> None:
     hub.publish("p", Removed(2))
     assert b"Removed:1;Removed:2;" == await anext(early)
     assert b"Snapshot:1;Removed:2;" == await anext(late)
+
+
+class Clock:
+    """A pace whose time stands still until it is moved, but for ``round`` seconds that each round takes."""
+
+    round = 0.04
+
+    class Handle:
+        def __init__(self) -> None:
+            self.live = True
+
+        def cancel(self) -> None:
+            self.live = False
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.calls: list[tuple[float, Callable[[], None], Clock.Handle]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_soon(self, callback: Callable[[], None], /) -> None:
+        asyncio.get_running_loop().call_soon(lambda: (setattr(self, "now", self.now + self.round), callback()))
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> "Clock.Handle":
+        self.calls.append((self.now + delay, callback, handle := self.Handle()))
+        return handle
+
+    def move(self, seconds: float) -> None:
+        self.now += seconds
+        due = [(callback, handle) for when, callback, handle in self.calls if when <= self.now + 1e-9]
+        self.calls = [call for call in self.calls if call[0] > self.now + 1e-9]
+        for callback, handle in due:
+            if handle.live:
+                callback()
+
+
+async def crowd(count: int) -> tuple[Hub, Clock, list[list[str]], list["asyncio.Task[None]"]]:
+    """A paced hub with so many waiting observers, what each was handed, one string a message, and their readers."""
+    clock = Clock()
+    hub = Hub(encode, pace=clock)  # type: ignore[arg-type]
+    handed: list[list[str]] = [[] for _ in range(count)]
+
+    async def read(observer: Observer, into: list[str]) -> None:
+        async for batch in observer:
+            into.append(batch.decode())
+
+    readers = [asyncio.create_task(read(hub.subscribe("p", snapshot()), into)) for into in handed]
+    await asyncio.sleep(0)
+    for into in handed:
+        into.clear()
+    return hub, clock, handed, readers
+
+
+async def publish(hub: Hub, *revisions: int) -> None:
+    """Publish one removal after the other, with time for observers in between."""
+    for revision in revisions:
+        hub.publish("p", Removed(revision))
+        await asyncio.sleep(0)
+
+
+async def test_few_observers_are_told_of_each_event_at_once() -> None:
+    """With ten observers nobody rests."""
+    hub, _, handed, _ = await crowd(10)
+    await publish(hub, 1, 2)
+    assert [["Removed:1;", "Removed:2;"]] * 10 == handed
+
+
+async def test_a_crowd_rests_between_rounds() -> None:
+    """A thousand observers get the first event at once, and what comes until they have rested together."""
+    hub, clock, handed, _ = await crowd(1000)
+    await publish(hub, 1, 2, 3)
+    clock.move(0.119)
+    await asyncio.sleep(0)
+    assert [["Removed:1;"]] * 1000 == handed
+    clock.move(0.001)
+    await asyncio.sleep(0)
+    assert [["Removed:1;", "Removed:2;Removed:3;"]] * 1000 == handed
+    await publish(hub)
+    clock.move(0.121)
+    await publish(hub, 4)
+    await asyncio.sleep(0)
+    assert "Removed:4;" == handed[0][-1]
+
+
+async def test_a_burst_does_not_wait_for_the_rest_to_end() -> None:
+    """Pacing never lets so much pile up that an observer which is quick would overflow."""
+    hub, _, handed, readers = await crowd(1000)
+    await publish(hub, *range(1, 101))
+    hub.publish("p", Closed(100))
+    await asyncio.gather(*readers)
+    text = "".join(handed[-1])
+    assert "".join(f"Removed:{revision};" for revision in range(1, 101)) + "Closed:100;" == text
+    assert len(handed[-1]) < 10
 
 
 async def test_event_without_observers_is_not_encoded() -> None:
