@@ -225,6 +225,13 @@ def _pane_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("PROWL_")}
 
 
+def _unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what no code caught: only the type and the place, since asyncio's own words may quote what panes show."""
+    error = context.get("exception")
+    fields = {"error": type(error).__name__}
+    log.error("unexpected error", extra={"fields": fields}, exc_info=error if isinstance(error, Exception) else None)
+
+
 async def serve(config: Config, environ: Mapping[str, str]) -> None:
     """Run the service until SIGTERM or SIGINT; raises SocketError when the socket cannot be owned, else StartError."""
     raise_descriptor_limit()
@@ -238,6 +245,7 @@ async def serve(config: Config, environ: Mapping[str, str]) -> None:
         raise StartError(f"cannot start: {error}") from None
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_unexpected)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await service.start()
