@@ -19,6 +19,9 @@ __all__ = ["SessionLookup", "SessionSource"]
 _LOOK_EVERY = 1.0
 """Seconds between two lookups of one pane; the resolver keeps its answers longer than that."""
 
+_TRIES = 5
+"""Lookups after the last event of a pane, each after twice the time, for what agents write late."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSource:
@@ -38,6 +41,8 @@ class SessionLookup:
         self._retained = Retained()
         self._task: asyncio.Task[None] | None = None
         self._looked = float("-inf")
+        self._noted: str | None = None
+        self._tries = 0
 
     @property
     def session(self) -> SessionRef | None:
@@ -48,6 +53,20 @@ class SessionLookup:
         """Tell whether a look at ``now`` would be more than the last one of the same process."""
         return self._task is None and now - self._looked >= _LOOK_EVERY
 
+    def again_in(self, now: float, noted: str | None) -> float | None:
+        """Return in how many seconds another look may find more although nothing happens; None for never."""
+        if self._source is None or self._retained.pid is None:
+            return None
+        wait = self._looked + _LOOK_EVERY - now
+        if self._task is not None:
+            return max(_LOOK_EVERY, wait)
+        if noted == self._noted:
+            session = self._retained.session
+            if (session is not None and session.trusted is not None) or self._tries > _TRIES:
+                return None
+            wait = self._looked + _LOOK_EVERY * (1 << max(0, self._tries - 1)) - now
+        return max(0.0, wait)
+
     def look(
         self,
         agent: Agent,
@@ -55,8 +74,13 @@ class SessionLookup:
         root: str | None,
         noted: str | None,
         screen: Callable[[], str],
+        *,
+        news: bool = True,
     ) -> None:
-        """Begin a lookup unless one is under way or was just made; ``process`` is None in a probe gap."""
+        """Begin a lookup unless one is under way or was just made; ``process`` is None in a probe gap.
+
+        ``news`` tells that something happened in the pane, so that what agents write late may be still to come.
+        """
         source = self._source
         if source is None:
             return
@@ -68,9 +92,12 @@ class SessionLookup:
             self._take(retain(self._retained, process.pid, None))
             self._looked = float("-inf")
             self.cancel()
+        if news:
+            self._tries = 0
         if not self.due(now):
             return
-        self._looked = now
+        self._looked, self._noted = now, noted
+        self._tries += 1
         kept = source.resolver.kept(agent, process.generation, noted, now)
         if kept is not None:
             self._take(retain(self._retained, process.pid, kept))

@@ -252,6 +252,7 @@ class Watcher:
                     await self._sleep(now)
         finally:
             self._env.pulse.forget(self._due)
+            self._env.pulse.forget(self._catch_up)
             self._sessions.cancel()
             self._watch_process(None)
 
@@ -311,7 +312,7 @@ class Watcher:
         if group != self.foreground or prober.identify(group) is not self._found or not self.coordinator.quiet():
             return False
         if self._sessions.due(now):
-            self._look_for_session(process)
+            self._look_for_session(process, news=False)
         return True
 
     def _unsettled(self, now: float) -> float:
@@ -365,6 +366,8 @@ class Watcher:
             present=True,
             pushed=self.coordinator.pushed and self.presence.identified,
         )
+        if (more := self._catch_up()) is not None:
+            self._env.pulse.at(self._catch_up, more)
 
     def _detect(self, agent: Agent) -> Detection:
         screen = self._pane.screen
@@ -379,11 +382,25 @@ class Watcher:
         self._memo = key
         return detection
 
-    def _look_for_session(self, process: Process | None) -> None:
+    def _look_for_session(self, process: Process | None, *, news: bool = True) -> None:
         if self.presence.agent is not None:
+            noted = self.coordinator.noted
             self._sessions.look(
-                self.presence.agent, process, self.config_root, self.coordinator.noted, self._pane.screen.text
+                self.presence.agent, process, self.config_root, noted, self._pane.screen.text, news=news
             )
+
+    def _catch_up(self) -> float | None:
+        """Do what had to wait, in a pane whose scans have no cadence; returns in how many seconds there is more."""
+        if self.presence.agent is None or not self.presence.identified or not self.coordinator.pushed:
+            return None
+        now, noted = self._monotonic(), self.coordinator.noted
+        self._emit()
+        if self._sessions.again_in(now, noted) == 0:
+            self._look_for_session(self.presence.process, news=False)
+        waits = [self._sessions.again_in(now, noted)]
+        if self._entry is not None and self._entry.title != self._pane.screen.title:
+            waits.append(max(0.0, self._title_at + TITLE_INTERVAL - now))
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def _release(self) -> None:
         self.coordinator.invalidate()

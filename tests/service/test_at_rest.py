@@ -1,0 +1,87 @@
+"""What still has to happen in a pane in which nothing happens any more."""
+
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from prowl.v1 import agents_pb2_grpc, common_pb2, panes_pb2, panes_pb2_grpc
+
+from prowl_svc.app import Service
+from prowl_svc.clocks import Clocks
+from prowl_svc.config import Config
+from tests.service.conftest import dial, until
+from tests.service.test_watching import PROGRAM, PYTHON, Watch, tell
+
+
+class Leaping(Clocks):
+    """The system's clocks; ``leap`` is how far the test has put the steady one forward, in seconds."""
+
+    leap = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + Leaping.leap
+
+
+@pytest.fixture
+async def service(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+    monkeypatch.setattr(Leaping, "leap", 0.0)
+    config = Config(socket=folder / "s" / "p.sock", state_directory=folder / "state", close_grace=0.5, stop_grace=1.0)
+    service = Service(config, {"PATH": os.environ["PATH"], "HOME": str(folder)}, Leaping())
+    await service.start()
+    try:
+        yield service
+    finally:
+        await service.stop()
+
+
+async def test_progress_that_is_not_refreshed_ends(service: Service, folder: Path) -> None:
+    """A command that died while it showed OSC 9;4 stops being busy after 15 s; one that repeats itself goes on."""
+    async with dial(service) as channel:
+        panes = panes_pb2_grpc.PaneServiceStub(channel)
+        script = r"printf '\033]9;4;1;20\007'; read x; printf '\033]9;4;1;20\007again'; read x"
+        await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["sh", "-c", script], cwd=str(folder)))
+
+        async def status() -> int:
+            return (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes[0].task_status
+
+        async def running() -> bool:
+            return await status() == common_pb2.TASK_STATUS_RUNNING
+
+        async def resting() -> bool:
+            return await status() == common_pb2.TASK_STATUS_IDLE
+
+        async def again() -> bool:
+            return "again" in (await panes.ReadPane(panes_pb2.ReadPaneRequest())).text
+
+        await until(running)
+        Leaping.leap += 14
+        await panes.SendKey(panes_pb2.SendKeyRequest(key="enter"))
+        await until(again)
+        Leaping.leap += 14
+        assert await running()
+        Leaping.leap += 1.5
+        await until(resting)
+
+
+async def test_the_last_title_of_a_pane_with_pushed_status_is_told(service: Service, folder: Path) -> None:
+    """Titles are told once a second, and the last one also when nothing is written after it."""
+    (folder / "screens.json").write_text("{}", "utf-8")
+    (folder / "claude").symlink_to(PYTHON)
+    async with dial(service) as channel:
+        panes = panes_pb2_grpc.PaneServiceStub(channel)
+        argv = [str(folder / "claude"), str(PROGRAM), str(folder / "screens.json")]
+        created = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=argv, cwd=str(folder)))
+        pane = created.target.pane.id
+
+        async def ready() -> bool:
+            return "ready" in (await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=pane))).text
+
+        await until(ready)
+        watch = Watch(agents_pb2_grpc.AgentServiceStub(channel), pane)
+        await tell(panes, pane, r"!\x1b]7501;state=working:app=claude-code\x07")
+        await watch.status(common_pb2.AGENT_STATUS_WORKING)
+        await tell(panes, pane, *(rf"!\x1b]2;title {number}\x07" for number in range(5)))
+
+        await watch.until(lambda event: event.changed.title == "title 4")
