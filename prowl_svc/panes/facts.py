@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from urllib.parse import unquote, urlsplit
 
 import psutil
@@ -142,11 +143,16 @@ def _base(path: str) -> str:
 
 
 def _read_text(path: Path) -> str:
+    """Return the beginning of a regular file; anything else, which could keep us waiting, reads as nothing."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_MAX_FILE).strip()
-    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            data = os.read(descriptor, _MAX_FILE) if S_ISREG(os.fstat(descriptor).st_mode) else b""
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
         return ""
+    return data.decode("utf-8", "replace").strip()
 
 
 def _git_dir(place: Path) -> Path | None:

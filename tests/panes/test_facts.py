@@ -106,6 +106,15 @@ def test_broken_git_file(tmp_path: Path) -> None:
     assert "plain" == WorktreeCache().find(str(inner)).kind
 
 
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """A pipe in the place of git's files is never waited on."""
+    for name in ("a/.git", "b/.git/HEAD"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        os.mkfifo(tmp_path / name)
+    cache = WorktreeCache()
+    assert ["plain", "plain"] == [cache.find(str(tmp_path / name)).kind for name in "ab"]
+
+
 def test_answers_are_kept(repository: Path) -> None:
     """An answer is read once and then only checked against the times of its files."""
     seen: list[str] = []
