@@ -1,5 +1,6 @@
 """Who is behind a call: the front door's table, the gate that refuses strangers, and the caller's pane."""
 
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -101,12 +102,12 @@ class Gate(grpc.aio.ServerInterceptor):
         return call
 
     def _stream(self, behaviour: Any) -> Any:
-        async def call(request: Any, context: Any) -> Any:
+        async def generate(request: Any, context: Any) -> Any:
             await self._check(context)
             async for response in behaviour(request, context):
                 yield response
 
-        return call
+        return generate if inspect.isasyncgenfunction(behaviour) else self._single(behaviour)
 
     async def _check(self, context: Any) -> None:
         if not self._callers.known(context):

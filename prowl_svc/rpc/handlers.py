@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -95,15 +96,15 @@ def _unary(method: MethodDescriptor, call: Callable[..., Any] | None) -> Callabl
     return behaviour
 
 
-def _streaming(
-    method: MethodDescriptor, call: Callable[..., Any] | None
-) -> Callable[[Any, Context], AsyncIterator[Any]]:
-    async def behaviour(request: Any, context: Context) -> AsyncIterator[Any]:
+def _streaming(method: MethodDescriptor, call: Callable[..., Any] | None) -> Callable[[Any, Context], Any]:
+    # Writes by itself: each generator around a generator would cost every message to every observer something.
+    async def behaviour(request: Any, context: Context) -> None:
         try:
             if call is None:
                 raise _missing(method)
-            async for response in call(_sound(request, method), context):
-                yield response
+            async with aclosing(call(_sound(request, method), context)) as responses:
+                async for response in responses:
+                    await context.write(response)
         except Exception as error:
             await _fail(method, context, error)
 
