@@ -29,10 +29,16 @@ class _Formatter(logging.Formatter):
         return f"{moment} {head['level']} {record.name}: {head['event']}{tail}"
 
 
+def _told(record: logging.LogRecord) -> bool:
+    """Drop what the library says of a client that leaves while something is sent to it, which is no error."""
+    return not str(record.msg).startswith("ExecuteBatchError")
+
+
 def configure(level: str, form: str) -> None:
     """Send the service's log of at least ``level`` to standard error, as ``text`` or ``json`` lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(as_json=form == "json"))
+    handler.addFilter(_told)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

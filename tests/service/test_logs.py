@@ -31,6 +31,14 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     prowl.setLevel(before[2])
 
 
+def test_a_client_that_leaves_is_no_error(log: io.StringIO) -> None:
+    """The library's words for it are dropped, others are kept."""
+    library = logging.getLogger("grpc._cython.cygrpc")
+    library.error("ExecuteBatchError raised in core by servicer method [%s]", "/prowl.v1.PaneService/AttachPane")
+    library.error("Unexpected [%s] raised by servicer method [%s]", "KeyError", "/prowl.v1.PaneService/AttachPane")
+    assert ["Unexpected"] == [line.split()[3] for line in log.getvalue().splitlines()]
+
+
 async def test_an_error_that_nothing_caught_is_told_without_its_text(log: io.StringIO, folder: Path) -> None:
     """Type and place are logged; neither the exception's words nor the arguments of what failed."""
 
@@ -49,3 +57,4 @@ async def test_an_error_that_nothing_caught_is_told_without_its_text(log: io.Str
     await serving
     assert 'unexpected error error="ValueError" at="test_logs.py:' in log.getvalue()
     assert "what-a-pane-shows" not in log.getvalue()
+    assert log.getvalue().count("Z error ") == 1
