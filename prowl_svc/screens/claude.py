@@ -334,7 +334,7 @@ def transcript(frame: Frame, span: range) -> bool:
 
 def filters_history(frame: Frame, span: range) -> bool:
     """It filters the history: the older hints in the last five rows, or the newer ones under the box"""
-    if not frame.trimmed[span.start].strip("│ ").startswith("⌕ Filter history"):
+    if not frame.trimmed[span.start].strip("│ ").lower().startswith("⌕ filter history"):
         return False
     last = frame.last(5)
     if span.start >= last.start and says("↑/↓ to nav")(frame, last) and says("ctrl+s to scope")(frame, last):
@@ -425,7 +425,7 @@ def _has_elapsed(text: str) -> bool:
 
 def counts_agents(frame: Frame, span: range) -> bool:
     """It counts finished agents"""
-    return "done" in frame.joined(span) and "agentsdone" in frame.said(span)
+    return "done" in frame.lowered(span) and "agentsdone" in frame.said(span)
 
 
 def runs_shells(frame: Frame, span: range) -> bool:

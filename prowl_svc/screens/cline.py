@@ -13,7 +13,7 @@ from prowl_svc.screens.rules import AgentScreen, Rule, holds, row, says
 __all__ = ["SCREEN"]
 
 _MODES: Final = re.compile(r"(?:○ Plan ● Act|● Plan ○ Act)(?: \(Tab\)|$)")
-_CHOICE: Final = re.compile(r"\([0-9-]*-[0-9-]* or type\)")
+_CHOICE: Final = re.compile(r"\([0-9-]*-[0-9-]* or type\)", re.IGNORECASE)
 _RULED: Final = ruled_composer("❯")
 _TAIL: Final = last_rows(24)
 _BULLETS: Final = frozenset("❯*▶")
@@ -145,7 +145,7 @@ def asks_by_mode(frame: Frame, span: range) -> bool:
 
 def takes_choice(row: str) -> bool:
     """It takes a number of a range, or an answer"""
-    return " or type)" in row and _CHOICE.search(row) is not None
+    return row.find("(") >= 0 and _CHOICE.search(row) is not None
 
 
 def interruptible(frame: Frame, span: range) -> bool:

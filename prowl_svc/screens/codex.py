@@ -9,7 +9,7 @@ from prowl_svc._fast.rows_glyphs import BLANKS, Glyph
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import RawState, Style
 from prowl_svc.screens.frame import Frame
-from prowl_svc.screens.regions import is_numbered, last_rows, screen
+from prowl_svc.screens.regions import is_numbered, last_rows, run_above, screen
 from prowl_svc.screens.rules import AgentScreen, Rule, TitleRules, holds, says
 
 __all__ = ["SCREEN", "composer_text"]
@@ -299,6 +299,9 @@ def trusts_directory(frame: Frame, span: range) -> bool:
         if not asked and question not in _rows(frame, span.start - 12, span.start):
             # A narrow pane wraps it, over more rows than the window has.
             asked = question.replace(" ", "") in frame.said(range(max(0, span.start - 12), span.start))
+        if not asked and span.start > 1 and not frame.trimmed[span.start - 1]:
+            # The real question is a paragraph that a blank row sets off, however many rows it takes.
+            asked = frame.said(run_above(frame, span.start - 1)).startswith(question.replace(" ", ""))
         return (
             asked
             and "1. yes, continue" in around
@@ -492,8 +495,11 @@ def turn_is_open(frame: Frame) -> bool:
         return True
     # The message has scrolled off: only the newer interface always closes a turn, and a fresh start has none.
     below = _under(frame, composer)
-    fresh = any(">_ OpenAI Codex" in row for row in frame.trimmed[:composer])
-    return 2 <= len(below) <= 4 and _is_hint(frame, below[-1]) and not fresh and "•" in frame.heads[:composer]
+    if not 2 <= len(below) <= 6 or not _is_hint(frame, below[-1]):
+        return False
+    if any(">_ OpenAI Codex" in row for row in frame.trimmed[:composer]):
+        return False
+    return frame.start > 0 or "•" in frame.heads[:composer]
 
 
 SCREEN: Final = AgentScreen(

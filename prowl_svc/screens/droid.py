@@ -63,7 +63,7 @@ def old_tail(frame: Frame) -> range:
 def listed(frame: Frame) -> range:
     """A box with a hint below it that ends the screen: a question of the agent's or a menu of the user's."""
     bottom = frame.kinds.rfind(Kind.BOTTOM)
-    if bottom < 0 or frame.fact(composer) or not 1 <= len(frame.below(bottom)) <= 2:
+    if bottom < 0 or frame.fact(composer) or not 1 <= len(frame.below(bottom)) <= 3:
         return range(0)
     top = bottom - 1
     while top >= 0 and frame.kinds[top] == Kind.SIDE:

@@ -71,7 +71,7 @@ def dialog(frame: Frame) -> range:
     if last < 0 or frame.fact(composer):
         return range(0)
     first = last
-    while first > 0 and frame.heads[first - 1] == "┃":
+    while first > 0 and (frame.heads[first - 1] == "┃" or frame.heads[max(first - 2, 0) : first] == "┃ "):
         first -= 1
     above = frame.above(first, 1)
     return range(above[0] if above and frame.heads[above[0]] == "◆" else first, frame.end)

@@ -7,8 +7,9 @@ replaces the transcript is independent of the rules that it tests.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-__all__ = ["FAMILIES", "Family", "Screen"]
+__all__ = ["FAMILIES", "Family", "Screen", "live"]
 
 BRAILLE = "\u2800-\u28ff"
 
@@ -80,8 +81,8 @@ def _codex(screen: Screen) -> int:
     if screen.state == "blocked":
         return last(
             rows,
-            r"^ *(?:Would you like|Question [0-9]|Do you (?:trust|want)|Folder access|Hooks$|Hooks need review|Implement this|Update"
-            r"|✨|> You are in|Welcome to Codex)",
+            r"^ *(?:Would you like|Question [0-9]|Do you (?:trust|want)|Folder access|Hooks$|Hooks need review"
+            r"|Implement this|Update|✨|> You are in|Welcome to Codex)",
         )
     prompt = last(rows, r"^›( |$)")
     if prompt < 0:
@@ -203,8 +204,7 @@ def _cline(screen: Screen) -> int:
         return last(rows, r"^ Cline (?:needs|is asking)")
     top = last(rows, r"^─{10,}", last(rows, r"^─{10,}"))
     if screen.state == "working":
-        found = last(rows, f"^ [{BRAILLE}]", top)
-        return found
+        return last(rows, f"^ [{BRAILLE}]", top)
     return top
 
 
@@ -270,3 +270,13 @@ FAMILIES = {
     "ampold": Family(_amp, "  ", "  ", "  ┃ ", "│ ", "│ ", (), ("amp",)),
     "cline": Family(_cline, " * ", "   ", " ❯ ", "❯ ", "  ", (), ("Cline", "> tidy")),
 }
+
+
+@cache
+def live(screen: Screen) -> int:
+    """Return the first row of the live area, or -1 where it is not known."""
+    if screen.state == "unknown" or screen.drawn or screen.family not in FAMILIES:
+        return -1
+    if screen.reason.endswith((".signIn", ".notice", ".retry")):  # nothing of a transcript stands over these
+        return -1
+    return FAMILIES[screen.family].live(screen)

@@ -1,624 +1,59 @@
-"""Changes to a screen that must not change what is read, and a run of them over every recorded and drawn screen.
+"""Changes every recorded and drawn screen in ways that must not change what is read, and tells where they do.
 
-Run it as ``python -m tests.screens.metamorphic --rounds N [--agent NAME] [--only TRANSFORMATION] [--seed S]``. Every
-transformation is a pure function of a screen and a seeded source of chance; it returns None where it does not apply.
-The suite runs the same ones for a bounded number of screens.
+Run it as ``python -m tests.screens.metamorphic --rounds N [--agent NAME] [--only CHANGE] [--seed S] [--show N]``; the
+suite makes the same changes for a bounded number of screens (``test_metamorphic.py``).
 """
 
 import argparse
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from random import Random
 
-from prowl_svc.model.agents import Agent
 from prowl_svc.model.state import Detection
 from prowl_svc.screens.classify import classify
-from tests.recorder.captures import folders
-from tests.screens import corpus
-from tests.screens.anatomy import FAMILIES, Screen
-
-__all__ = ["TRANSFORMATIONS", "Failure", "check", "screens"]
-
-Transformation = Callable[[Screen, Random], Screen | None]
-
-PROSE = (
-    "Renamed the helper so that both importers share it.",
-    "The tide table covers the northern harbours as well, and the two pumps of the old quay are listed beside them.",
-    "1. Open the lock",
-    "2. No change for readers",
-    "- a list item with a dash",
-    "两个港口的潮汐表已经补齐。",
-    "時計の誤差は一時間あたり四ミリ秒未満です。",
-    "def main() -> None:",
-    "Worked on the parser, waiting for review.",
-    "",
-)
-QUOTES = (
-    "esc to interrupt",
-    "Do you want to proceed?",
-    "❯ 1. Yes",
-    "› 1. Yes, proceed (y)",
-    "  2. No",
-    "Allow execution of: 'touch'?",
-    "△ Permission required",
-    "✻ Pollinating… (3s · ↓ 12 tokens)",
-    "• Working (3s • esc to interrupt)",
-    "⠹ Thinking... (esc to cancel, 3s)",
-    "⠋ Working...",
-    "── ⠧ Working ─────",
-    "◎ Working · 1.2 KB esc interrupt",
-    "Press enter to confirm or esc to cancel",
-    "Enter to select · ↑/↓ to navigate · Esc to cancel",
-    "Waiting for user confirmation...",
-    "Yes, proceed",
-    "No, reject",
-    "Allow once",
-    "Always allow this command",
-    "Reject",
-    "⬡ indexing",
-    "Let Cline use this tool?",
-    "Cline needs permission",
-    "Enter select · Esc cancel",
-    "⌕ Search… ctrl+r to toggle",
-    "Showing detailed transcript · ctrl+o to toggle",
-    "Jump to bottom (click) ↓",
-    "✻ Waiting for 1 background agent to finish",
-    "3 tool calls in flight",
-    "🌓 moon",
-    "requesting approval",
-    "Is this what you want? (y/n)",
-    "Copilot needs information.",
-    "↑/↓ select · enter accept · ctrl+d decline · esc cancel",
-    "⎿  Running… (1s)",
-    "· 1 shell · ↓ to manage",
-    "Run this command? (y) (enter)",
-    "Confirm with a number key or press Enter",
-    "esc to stop",
-    "Awaiting your input ? enter",
-    "Would you like to run the following command?",
-    "If yes, I will push the branch.",
-)
-WORDS = (
-    "Pollinating",
-    "Razzle-dazzling",
-    "Fixing the (odd) parser",
-    "Überlegen",
-    "正在思考",
-    "Running tests: 3/8",
-    "C++ing",
-)
-DRAFTS = (
-    ("next thing",),
-    ("y",),
-    ("/",),
-    ("esc to interrupt",),
-    ("1. Yes",),
-    ("Do you want to proceed? yes",),
-    ("✻ Pollinating… (3s)",),
-    ("⠹ Thinking... (esc to cancel, 3s)",),
-    ("• Working (3s • esc to interrupt)",),
-    ("请把名册按值班时间重新排一下",),
-    ("a question?", "and a second row", "and a third"),
-    ("do you want tea", "❯ 1. Yes", "2. No"),
-    ("Allow execution", "⠋ Working...", "enter to select · esc to cancel"),
-    ("重新", "排一下"),
-)
-TIMES = ("0s", "9s", "59s", "1m 3s", "12m 5s", "1h 3m 2s")
-_SECONDS = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?s(?![\w.])")
-_TOKENS = re.compile(r"(?<=[↓↑⇣] )[0-9.]+k?(?= tokens)|(?<=⇣)[0-9.]+k?|(?<= · )[0-9.]+(?= [KMG]?B )")
-
-
-# -- parts of a screen -------------------------------------------------------------------------------------------------
-
-
-@cache
-def live(screen: Screen) -> int:
-    """Return the first row of the live area, or -1 where it is not known."""
-    if screen.state == "unknown" or screen.drawn or screen.family not in FAMILIES:
-        return -1
-    if screen.reason.endswith((".signIn", ".notice", ".retry")):  # nothing of a transcript stands over these
-        return -1
-    return FAMILIES[screen.family].live(screen)
-
-
-def _counts_anywhere(family: str, text: str) -> bool:
-    """Tell whether such a row is work wherever it stands in the tail (detection.md §2.3 and §2.4)."""
-    if family in ("pi", "piold"):
-        return any(mark in text for mark in ("Working...", "Async agents ·", "subagents (", "async subagent"))
-    return family in ("omp", "cline") and (
-        "\u2800" <= text[0] <= "\u28ff" or text.endswith("⟦esc⟧") or "Enter select" in text
-    )
-
-
-@cache
-def own_chrome(family: str) -> tuple[str, ...]:
-    """Return the texts that the agent draws in the live areas of working and blocked screens."""
-    found = set()
-    for screen in screens():
-        at = live(screen) if screen.family == family and screen.state in ("working", "blocked") else -1
-        for row in screen.rows[at:] if at >= 0 else ():
-            text = row.strip(" │█┃▆▄\u00a0")
-            if text.strip("─━═▔▀▄╭╮╰╯╹ ") and len(text) > 4 and not _counts_anywhere(family, text):
-                found.add(text)
-    return tuple(sorted(found))
-
-
-def _lines(screen: Screen, random: Random, quoted: bool) -> list[str]:
-    lines = []
-    for _ in range(random.randint(1, 9)):
-        pick = random.choice(PROSE)
-        if quoted and random.random() < 0.6:
-            own = own_chrome(screen.family)
-            pick = random.choice(own if own and random.random() < 0.5 else QUOTES)
-        if pick == "⠋ Working..." and screen.family in ("pi", "piold"):
-            continue  # counts anywhere in Pi's tail (detection.md §2.3)
-        if pick in QUOTES and random.random() < 0.4:
-            pick = f"It says “{pick}” there."
-        lines.append(pick)
-    return [random.choice(PROSE[:2]), *lines, random.choice(PROSE[:2])]
-
-
-def _answer(screen: Screen, random: Random, quoted: bool) -> list[str]:
-    """Return rows of a transcript: messages of the user's and answers, the last row plain prose."""
-    family = FAMILIES[screen.family]
-    rows: list[str] = []
-    width = max(20, screen.columns - 4) if screen.columns else 76
-    for _ in range(random.randint(1, 4)):
-        rows += ["", f"{family.user}{random.choice(PROSE[:2])}"[:width], ""]
-        lead = family.first
-        for line in _lines(screen, random, quoted):
-            rows.append((lead + line)[:width].rstrip() if line else "")
-            lead = family.rest
-    if screen.family == "claude" and random.random() < 0.5:
-        rows += ["", f"✻ Baked for {random.choice(TIMES)}"]
-    if screen.family == "codex" and screen.state == "idle":  # only a turn that has not ended lacks its last row
-        rows += [
-            "",
-            random.choice(("  Worked for 8s • 04:23", "■ Conversation interrupted - use /feedback", "  done 6:53 AM")),
-        ]
-    return [*rows, ""]
-
-
-# -- transformations ---------------------------------------------------------------------------------------------------
-
-
-def pad_bottom(screen: Screen, random: Random) -> Screen | None:
-    """A taller pane: blank rows under everything."""
-    if screen.drawn and screen.family == "claude" and not any("❯" in row for row in screen.rows):
-        return None  # without a prompt the last 18 physical rows count (detection.md §2.1.1)
-    rows = (*screen.rows, *[""] * random.choice((1, 5, 30)))
-    return replace(screen, rows=rows)
-
-
-def pad_top(screen: Screen, random: Random) -> Screen | None:
-    """A taller pane: blank rows above everything."""
-    return replace(screen, rows=(*[""] * random.choice((1, 5, 30)), *screen.rows))
-
-
-def pad_middle(screen: Screen, random: Random) -> Screen | None:
-    """A taller pane: blank rows between the transcript and the live area."""
-    at = live(screen)
-    if at < 1 or screen.rows[at - 1].strip() or screen.reason.endswith("titleWorking"):
-        return None
-    return replace(screen, rows=(*screen.rows[:at], *[""] * random.choice((1, 4, 20)), *screen.rows[at:]))
-
-
-def cut_top(screen: Screen, random: Random) -> Screen | None:
-    """A lower pane: the oldest rows are gone."""
-    at = live(screen)
-    if at < 1:
-        return None
-    return replace(screen, rows=screen.rows[random.choice((random.randint(1, at), at)) :])
-
-
-def other_transcript(screen: Screen, random: Random) -> Screen | None:
-    """Other prose above the live area."""
-    return _replaced(screen, random, quoted=False)
-
-
-def quoting_transcript(screen: Screen, random: Random) -> Screen | None:
-    """Prose above the live area that quotes the chrome of every state."""
-    return _replaced(screen, random, quoted=True)
-
-
-def _replaced(screen: Screen, random: Random, quoted: bool) -> Screen | None:
-    at = live(screen)
-    if at < 0:
-        return None
-    return replace(screen, rows=(*_answer(screen, random, quoted), *screen.rows[at:]))
-
-
-def scrollbar(screen: Screen, random: Random) -> Screen | None:
-    """Prose with a scrollbar at its right, in the agents that draw one."""
-    if screen.family not in ("qwen", "copilot", "grok", "amp", "ampold", "cline") or not screen.columns:
-        return None
-    at = live(screen)
-    if at < 0:
-        return None
-    glyph = {"copilot": "┃"}.get(screen.family, "█")
-    rows = [row.ljust(screen.columns - 1)[: screen.columns - 1] + glyph for row in _answer(screen, random, True)]
-    return replace(screen, rows=(*rows, *screen.rows[at:]))
-
-
-def times(screen: Screen, random: Random) -> Screen | None:
-    """Other elapsed times in the live area."""
-    at = live(screen)
-    if at < 0 or screen.state != "working" or screen.family in ("omp", "pi", "piold"):
-        return None
-    time = random.choice(TIMES)
-    return _in_live(screen, at, lambda row: _SECONDS.sub(time, row))
-
-
-def tokens(screen: Screen, random: Random) -> Screen | None:
-    """Other counts of tokens and bytes in the live area."""
-    at = live(screen)
-    if at < 0 or screen.state != "working":
-        return None
-    count = random.choice(("9", "12", "47.7k", "288.5k", "1"))
-    return _in_live(screen, at, lambda row: _TOKENS.sub(count.rstrip("k") if "B esc" in row else count, row))
-
-
-def _in_live(screen: Screen, at: int, change: Callable[[str], str]) -> Screen | None:
-    rows = (*screen.rows[:at], *map(change, screen.rows[at:]))
-    return replace(screen, rows=rows) if rows != screen.rows else None
-
-
-def frames(screen: Screen, random: Random) -> Screen | None:
-    """Another frame of the spinner."""
-    at = live(screen)
-    if at < 0 or screen.state != "working":
-        return None
-    row = screen.rows[at].strip()
-    family = FAMILIES[screen.family]
-    glyph = row[:1]
-    set_ = [frame for frame in family.frames if ("\u2800" <= frame <= "\u28ff") == ("\u2800" <= glyph <= "\u28ff")]
-    if screen.family in ("copilot", "amp", "ampold"):
-        glyphs, set_ = ("●○◎◉", list("●○◎◉")) if screen.family == "copilot" else ("∼≈≋", list(" ∼≈≋"))
-        for number in range(at, len(screen.rows)):
-            text = screen.rows[number]
-            if text.strip()[:1] and text.strip()[:1] in glyphs:
-                new = text.replace(text.strip()[0], random.choice(set_), 1)
-                return replace(screen, rows=(*screen.rows[:number], new, *screen.rows[number + 1 :]))
-        return None
-    if glyph == "─":  # the spinner is in the composer's border
-        row = screen.rows[at]
-        new = re.sub("[\u2800-\u28ff]", random.choice(family.frames), row, count=1)
-    elif glyph in set_:
-        new = screen.rows[at].replace(glyph, random.choice(set_), 1)
-    else:
-        return None
-    return replace(screen, rows=(*screen.rows[:at], new, *screen.rows[at + 1 :]))
-
-
-def verbs(screen: Screen, random: Random) -> Screen | None:
-    """Another word for what is being done, where the agent or the model chooses it."""
-    at = live(screen)
-    if at < 0 or screen.state != "working":
-        return None
-    word = random.choice(WORDS)
-    row = screen.rows[at]
-    patterns = {
-        "claude": r"(?<=^[·✢✳✶✻✽*●] )[^…(]+(?=…)",
-        "codex": r"(?<=^[•◦] )(?:Working|[A-Z][^(]*?)(?= \()",
-        "gemini": r"(?<=^ [\u2800-\u28ff] ).*?(?= \(esc)",
-        "qwen": r"(?<=^  [\u2800-\u28ff] ).*?(?= \()",
-        "grok": r"(?<=^    [\u2800-\u28ff] )[^…]+(?=…)",
-        "omp": r"(?<=⎋ )\S+(?=  |$)",
-        "cline": r"(?<=^ [\u2800-\u28ff] ).*?(?=  |$)",
-    }
-    if screen.family not in patterns or (screen.family == "claude" and re.search("etry|Waiting", row)):
-        return None
-    new = re.sub(patterns[screen.family], lambda _: word, row, count=1)
-    return replace(screen, rows=(*screen.rows[:at], new, *screen.rows[at + 1 :])) if new != row else None
-
-
-def names(screen: Screen, random: Random) -> Screen | None:
-    """Other names of folders, branches and models."""
-    pairs = {
-        "~/project": random.choice(("~/src/a-very-long-folder-name", "/srv/gauges", "~", "~/作業")),
-        "mock-model": random.choice(("nova-4-codex-max", "gpt-6.2-sol", "claude opus 5")),
-        "Opus 5.5": "Sonnet 6 (1M context)",
-        "Mock Model": "Nova 4",
-        "main": random.choice(("fix/roster-2", "trunk")),
-        "Mock title": random.choice(("Tide table", "潮汐表", "esc to interrupt")),
-    }
-
-    def change(row: str) -> str:
-        for old, new in pairs.items():
-            row = row.replace(old, new)
-        return row
-
-    return _in_live(screen, max(0, live(screen)), change)
-
-
-def draft(screen: Screen, random: Random) -> Screen | None:
-    """A draft in the composer: one row or several, CJK, words of the interface."""
-    at = live(screen)
-    if at < 0 or screen.state not in ("working", "idle") or "raft" in screen.name or "menu" in screen.name:
-        return None
-    if screen.reason in ("claude.interruptFooter", "codex.shellComposer", "claude.shellComposer"):
-        return None  # the hint that tells goes while there is a draft
-    found = _composer_row(screen, at)
-    if found is None:
-        return None
-    number, lead = found
-    family = FAMILIES[screen.family]
-    lines = random.choice(DRAFTS)
-    if lines == ("1. Yes",) and screen.family == "claude":
-        return None  # a typed number reads as a selected choice (detection.md §2.1.2)
-    old = screen.rows[number]
-    rows = []
-    for line in lines:
-        row = lead + line
-        if old.rstrip().endswith("│"):
-            wide = sum(scalar > "\u2e80" for scalar in line)
-            row = row.ljust(len(old.rstrip()) - 1 - wide) + "│"
-        rows.append(row)
-        lead = family.more
-    return replace(screen, rows=(*screen.rows[:number], *rows, *screen.rows[number + 1 :]))
-
-
-def _composer_row(screen: Screen, at: int) -> tuple[int, str] | None:
-    """Return the composer's first row and what leads its text."""
-    prompt = FAMILIES[screen.family].prompt
-    if screen.family in ("pi", "piold"):
-        rules = [row for row in range(at, len(screen.rows)) if screen.rows[row].startswith("──")]
-        return (rules[-2] + 1, "") if len(rules) > 1 and rules[-1] - rules[-2] == 2 else None
-    for number in range(len(screen.rows) - 1, at - 1, -1):
-        row = screen.rows[number]
-        if row.replace("\u00a0", " ").startswith(prompt) or row.rstrip() == prompt.rstrip():
-            if screen.family == "opencode":
-                top = number
-                while top > at and screen.rows[top - 1].lstrip().startswith("┃"):
-                    top -= 1
-                return top + 1, prompt
-            if screen.family.startswith("amp"):
-                top = number
-                while top > at and screen.rows[top - 1].startswith("│"):
-                    top -= 1
-                return top, prompt
-            return number, prompt
-    return None
-
-
-def status_line(screen: Screen, random: Random) -> Screen | None:
-    """Claude's status line as the user likes it, between the composer and the mode."""
-    at = live(screen)
-    if screen.family != "claude" or at < 0 or screen.state not in ("working", "idle"):
-        return None
-    bottom = max((row for row in range(at, len(screen.rows)) if screen.rows[row].startswith("──")), default=-1)
-    if bottom < 0 or not screen.rows[bottom - 1].strip() or "menu" in screen.name:
-        return None
-    lines = random.choice(
-        (
-            ["  Model: Opus 5.5  (+1629,-354)", "  Ctx: 127.2k  Block: 3hr 10m"],
-            ["  ~/project on  main [!] via v22", "  ▓▓▓▓░░ 41% │ $1.20 │ 3m 2s…"],
-            ["  ➜ esc · 2 shells of sand"],
-            ["  ctx 12% · ✻ opus… (12s)"],
-        )
-    )
-    return replace(screen, rows=(*screen.rows[: bottom + 1], *lines, *screen.rows[bottom + 1 :]))
-
-
-def right_chrome(screen: Screen, random: Random) -> Screen | None:
-    """Claude's right-aligned hint over the composer, there or not."""
-    at = live(screen)
-    if screen.family != "claude" or at < 1 or screen.state not in ("working", "idle") or not screen.columns:
-        return None
-    rows = list(screen.rows)
-    box = (
-        at
-        if rows[at].startswith("──")
-        else next((row for row in range(at, len(rows)) if rows[row].startswith("────")), -1)
-    )
-    if box < 1:
-        return None
-    hint = random.choice(("◐ medium · /effort", "◉ xhigh · /effort", "ctrl+y to paste deleted text", ""))
-    if rows[box - 1].startswith(" " * (screen.columns // 3)):
-        rows[box - 1] = hint.rjust(screen.columns - 1)
-    elif hint:
-        rows.insert(box, hint.rjust(screen.columns - 1))
-    return replace(screen, rows=tuple(rows))
-
-
-def no_title(screen: Screen, random: Random) -> Screen | None:
-    """The title is not known."""
-    return None if "title" in screen.reason or not screen.title else replace(screen, title="")
-
-
-def stale_working_title(screen: Screen, random: Random) -> Screen | None:
-    """A working title left over on a screen of an idle agent, and one beside a dialog."""
-    family = FAMILIES.get(screen.family)
-    if not family or not family.working or screen.state not in ("idle", "blocked") or "title" in screen.reason:
-        return None
-    if screen.drawn or (screen.state == "idle" and re.search("menu|dialog", screen.name + screen.reason)):
-        return None  # under a menu the agent may well work
-    if screen.reason == "fallback.noRuleMatched":
-        return None
-    return replace(screen, title=random.choice(family.working))
-
-
-def idle_title(screen: Screen, random: Random) -> Screen | None:
-    """A title that says nothing, or that the agent is idle."""
-    family = FAMILIES.get(screen.family)
-    if not family or "title" in screen.reason:
-        return None
-    return replace(screen, title=random.choice(family.idle))
-
-
-def options(screen: Screen, random: Random) -> Screen | None:
-    """Another option of a dialog is pointed at."""
-    at = live(screen)
-    if at < 0 or screen.state != "blocked":
-        return None
-    pointer = re.compile(r"^([ │]*)([❯›▶→●]|▸●)( +\[?[0-9]+[.\]] )")
-    plain = re.compile(r"^([ │]*)( ?)( +\[?[0-9]+[.\]] )")
-    rows = list(screen.rows)
-    chosen = [row for row in range(at, len(rows)) if pointer.match(rows[row])]
-    others = [row for row in range(at, len(rows)) if row not in chosen and plain.match(rows[row])]
-    if len(chosen) != 1 or not others:
-        return None
-    found = pointer.match(rows[chosen[0]])
-    assert found is not None
-    rest = rows[chosen[0]][found.end(2) :]
-    rows[chosen[0]] = found[1] + " " * len(found[2]) + rest
-    other = random.choice(others)
-    place = found.end(1)
-    if rows[other][place : place + len(found[2])].strip():
-        return None
-    rows[other] = rows[other][:place] + found[2] + rows[other][place + len(found[2]) :]
-    return replace(screen, rows=tuple(rows))
-
-
-def longer_question(screen: Screen, random: Random) -> Screen | None:
-    """A dialog about a longer command: more rows at its head."""
-    at = live(screen)
-    if at < 0 or screen.state != "blocked":
-        return None
-    rows = screen.rows
-    marks = [row for row in range(at, len(rows)) if re.search(r"touch made\.txt|rm -rf|sleep [0-9]", rows[row])]
-    if not marks:
-        return None
-    mark = marks[-1]
-    old = rows[mark]
-    extra = []
-    for number in range(random.choice((1, 3, 12))):
-        row = re.sub(r"touch made\.txt|rm -rf \S+|sleep [0-9]+", f"echo {number}", old)
-        if old.rstrip().endswith("│"):
-            row = row.rstrip().removesuffix("│").ljust(len(old.rstrip()) - 1)[: len(old.rstrip()) - 1] + "│"
-        extra.append(row)
-    if re.search(r"[0-9]\. |\(|\[", old):
-        return None
-    return replace(screen, rows=(*rows[: mark + 1], *extra, *rows[mark + 1 :]))
-
-
-def option_texts(screen: Screen, random: Random) -> Screen | None:
-    """Other commands, paths and names in the texts of the options."""
-    at = live(screen)
-    if at < 0 or screen.state != "blocked":
-        return None
-    new = random.choice(("git push --force origin", "ls", "esc", "删除"))
-    return _in_live(screen, at, lambda row: re.sub(r"touch made\.txt|rm -rf made|`touch`|touch \*", new, row))
-
-
-TRANSFORMATIONS: tuple[Transformation, ...] = (
-    pad_bottom,
-    pad_top,
-    pad_middle,
-    cut_top,
-    other_transcript,
-    quoting_transcript,
-    scrollbar,
-    times,
-    tokens,
-    frames,
-    verbs,
-    names,
-    draft,
-    status_line,
-    right_chrome,
-    no_title,
-    stale_working_title,
-    idle_title,
-    options,
-    longer_question,
-    option_texts,
-)
-
-
-# -- the run -----------------------------------------------------------------------------------------------------------
+from tests.screens.anatomy import Screen
+from tests.screens.changes import CHANGES, Change
+from tests.screens.material import agent_of, screens
+
+__all__ = ["Failure", "check", "run"]
 
 
 @dataclass(frozen=True)
 class Failure:
     """A changed screen that is read as something else."""
 
-    transformation: str
+    change: str
     screen: Screen
     seen: Detection
 
 
-def agent_of(screen: Screen) -> Agent:
-    """Return the agent that drew the screen."""
-    return Agent.from_name(corpus.VARIANTS.get(screen.family, screen.family))
-
-
-@cache
-def screens() -> tuple[Screen, ...]:
-    """Return every recorded and drawn screen that is read rightly."""
-    found = []
-    for name in corpus.files():
-        for case in corpus.load(name):
-            family = name.removeprefix("captures/").removesuffix(".json").removesuffix("-v21197")
-            if not name.startswith("captures/"):
-                family = case.agent.short
-            height = max(case.height, len(case.rows))
-            found.append(
-                Screen(
-                    f"{name}:{case.id}",
-                    family,
-                    case.rows,
-                    case.title,
-                    case.state,
-                    case.columns,
-                    height,
-                    drawn=not name.startswith("captures/"),
-                )
-            )
-    for folder in folders():
-        family = Agent(folder.agent).short
-        family = {("kimi", "2"): "kimicode", ("pi", "0"): "piold", ("amp", "0"): "ampold"}.get(
-            (family, folder.version[:1]), family
-        )
-        for capture in folder.captures():
-            found.append(
-                Screen(
-                    f"{folder.agent}/{folder.version}:{capture.name}",
-                    family,
-                    tuple(folder.screen(capture)),
-                    capture.title,
-                    capture.state,
-                    capture.columns,
-                    capture.rows,
-                )
-            )
-    right = []
-    for screen in found:
-        seen = classify(agent_of(screen), screen.rows, screen.title)
-        if seen.state.value == screen.state:
-            right.append(replace(screen, reason=seen.reason))
-    return tuple(right)
-
-
-def check(screen: Screen, transformation: Transformation, random: Random) -> Failure | bool:
-    """Return False where the transformation does not apply, True where the answer stays, else the failure."""
-    changed = transformation(screen, random)
+def check(screen: Screen, change: Change, random: Random) -> Failure | bool:
+    """Return False where the change does not apply, True where the answer stays, else the failure."""
+    changed = change(screen, random)
     if changed is None:
         return False
     seen = classify(agent_of(changed), changed.rows, changed.title)
-    return True if seen.state.value == screen.state else Failure(transformation.__name__, changed, seen)
+    return True if seen.state.value == screen.state else Failure(change.__name__, changed, seen)
 
 
 def run(rounds: int, seed: int, agent: str = "", only: str = "") -> Iterator[tuple[Screen, str, Failure | None]]:
-    """Yield every screen with every transformation that applies to it, ``rounds`` times."""
+    """Yield every screen with every change that applies to it, ``rounds`` times."""
     for number in range(rounds):
         random = Random(seed + number)
         for screen in screens():
             if agent and screen.family != agent:
                 continue
-            for transformation in TRANSFORMATIONS:
-                if only and transformation.__name__ != only:
+            for change in CHANGES:
+                if only and change.__name__ != only:
                     continue
-                found = check(screen, transformation, random)
+                found = check(screen, change, random)
                 if found is not False:
-                    yield screen, transformation.__name__, None if found is True else found
+                    yield screen, change.__name__, None if found is True else found
 
 
 def main() -> int:
-    """Run, print the failures and a table of transformations by agents."""
+    """Run, print the failures and a table of changes by agents."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
@@ -626,28 +61,25 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--show", type=int, default=0, help="print the rows of this many failures")
     parser.add_argument("--names", action="store_true", help="name every failure")
-    options_ = parser.parse_args()
+    arguments = parser.parse_args()
     tried: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
-    for screen, name, failure in run(options_.rounds, options_.seed, options_.agent, options_.only):
+    for screen, name, failure in run(arguments.rounds, arguments.seed, arguments.agent, arguments.only):
         tried[screen.family, name] += 1
         if failure is None:
             continue
         failed[screen.family, name] += 1
-        if options_.names or failed.total() <= options_.show:
-            print(
-                f"{name}: {screen.name}: {screen.state} ({screen.reason}) read as {failure.seen.state} ({failure.seen.reason})"
-            )
-        if failed.total() <= options_.show:
+        if arguments.names or failed.total() <= arguments.show:
+            seen = failure.seen
+            print(f"{name}: {screen.name}: {screen.state} ({screen.reason}) read as {seen.state} ({seen.reason})")
+        if failed.total() <= arguments.show:
             print("\n".join(f"   |{row}" for row in failure.screen.rows), f"\n   title {failure.screen.title!r}")
     families = sorted({family for family, _ in tried})
-    for transformation in TRANSFORMATIONS:
-        name = transformation.__name__
+    for change in CHANGES:
+        name = change.__name__
         cells = [f"{family} {failed[family, name]}/{tried[family, name]}" for family in families if tried[family, name]]
-        print(
-            f"{name:20} {sum(failed[f, name] for f in families)}/{sum(tried[f, name] for f in families)}  "
-            + "  ".join(cells)
-        )
+        wrong, total = (sum(counted[family, name] for family in families) for counted in (failed, tried))
+        print(f"{name:20} {wrong}/{total}  " + "  ".join(cells))
     return 1 if failed else 0
 
 
