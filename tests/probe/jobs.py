@@ -6,7 +6,9 @@ from typing import Any
 
 from prowl_svc.model.process import Identification, Job, Process
 
-CORPUS = json.loads((Path(__file__).parents[1] / "corpus" / "processes.json").read_text(encoding="utf-8"))
+_FOLDER = Path(__file__).parents[1] / "corpus"
+CORPUS = json.loads((_FOLDER / "processes.json").read_text(encoding="utf-8"))
+REPORTED = json.loads((_FOLDER / "reported-processes.json").read_text(encoding="utf-8"))
 SHELL = 90
 """A parent outside every job."""
 

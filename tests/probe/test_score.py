@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.process import Identification, Job, Process
 from prowl_svc.probe.score import identify, judge, launch_process
-from tests.probe.jobs import CORPUS, job, process, read_job, shown
+from tests.probe.jobs import CORPUS, REPORTED, job, process, read_job, shown
 
 
-@pytest.mark.parametrize("case", CORPUS["jobs"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", [*CORPUS["jobs"], *REPORTED["jobs"]], ids=lambda case: case["id"])
 def test_corpus(case: dict[str, dict[str, object]]) -> None:
     """Every job of the corpus gives its agent, matched name, detected and launch process, and icon."""
     found = shown(identify(read_job(case)))

@@ -17,7 +17,7 @@ TRIES = 250
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_change_that_says_nothing_of_the_state_changes_nothing(change: Change) -> None:
-    """Taller panes, other transcripts, quoted chrome, drafts, frames, times, widths and titles leave the state alone."""
+    """Panes, other transcripts, quoted chrome, drafts, frames, times, widths and titles leave the state alone."""
     random = Random(change.__name__)
     found = [check(screen, change, random) for screen in random.sample(screens(), TRIES)]
     assert any(found), "it applied to none"
