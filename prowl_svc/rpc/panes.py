@@ -130,10 +130,10 @@ class PaneServicer:
                 else:
                     for start in range(0, len(item), _MAX_TEXT):
                         yield panes_pb2.AttachPaneResponse(output=item[start : start + _MAX_TEXT])
-            if reader.done() and not reader.cancelled() and (error := reader.exception()) is not None:
-                raise error
-            if pane.exit_status is not None:
+            if pane.exit_status is not None:  # whatever was typed into its end
                 yield panes_pb2.AttachPaneResponse(exited=pane.exit_status)
+            elif reader.done() and not reader.cancelled() and (error := reader.exception()) is not None:
+                raise error
         finally:
             reader.cancel()
             if repaint is not None:
@@ -169,10 +169,12 @@ class PaneServicer:
                         self._view(pane, viewer, request.focused)
                     case _:
                         raise ProwlError(Code.INVALID_ARGUMENT, "After open come input, resize and focused only.")
+        except BaseException:
+            attachment.close()  # but a client that only has no more to say may look on
+            raise
         finally:
             if taken is not None:
                 taken.cancel()
-            attachment.close()
 
     def _view(self, pane: HostedPane, viewer: str, viewed: bool, *, lasting: bool = True) -> int | None:
         watcher = self._host.roster.watcher(pane.id)

@@ -160,7 +160,12 @@ async def test_a_pane_always_tells_where_it_is_or_was(
     for _ in range(10):
         made = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["true"], cwd=f"{gone}/../gone/"))
         assert made.target.worktree.path == str(gone)
-    made = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["cat"], cwd=str(gone)))
+    made = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=["sh", "-c", "echo there; cat"], cwd=str(gone)))
+
+    async def there() -> bool:
+        return "there" in (await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=made.target.pane.id))).text
+
+    await until(there)
     gone.rmdir()
 
     async def noticed() -> bool:
@@ -170,6 +175,25 @@ async def test_a_pane_always_tells_where_it_is_or_was(
         return not row.target.pane.HasField("cwd")
 
     await until(noticed)
+
+
+async def test_a_client_that_has_no_more_to_say_looks_on(
+    create: Create, panes: "panes_pb2_grpc.PaneServiceAsyncStub"
+) -> None:
+    """An attachment whose client closed its side goes on until the pane ends, and tells its status."""
+    pane = await create("sh", "-c", "read line; echo later; exit 5")
+    attached = panes.AttachPane()
+    await attached.write(panes_pb2.AttachPaneRequest(open=panes_pb2.AttachOpen(pane=pane)))
+    await attached.done_writing()
+    await attached.read()
+    await panes.SendText(panes_pb2.SendTextRequest(pane=pane, enter=True))
+    output, last = b"", None
+    while (message := await attached.read()) is not grpc.aio.EOF:
+        output += message.output
+        last = message
+    assert b"later" in output
+    assert last is not None
+    assert last.exited == 5
 
 
 async def test_a_request_that_cannot_be_decoded_is_refused_like_any_other(
