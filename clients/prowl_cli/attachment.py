@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import grpc
-from grpc import aio
 from prowl.v1 import common_pb2, panes_pb2
 from prowl_client.aio import AsyncClient
 from prowl_client.errors import ProwlError
@@ -24,7 +23,7 @@ from prowl_cli.terminal import Output, own_screen, raw_input, size_of, take_answ
 __all__ = ["Attachment"]
 
 if TYPE_CHECKING:
-    Call = aio.StreamStreamCall[panes_pb2.AttachPaneRequest, panes_pb2.AttachPaneResponse]
+    Responses = AsyncIterator[panes_pb2.AttachPaneResponse]
 
 _ESCAPE_DELAY = 0.03  # how long a lone Escape is held back before it counts as the key
 _ANSWER_DELAY = 1.0  # the same for what begins as only an answer of the terminal does
@@ -55,12 +54,13 @@ class Attachment:
             call = client.panes.AttachPane(self._requests())
             try:
                 await self._put(open=self._open())
-                first = await self._first(client, call)
+                responses = aiter(call)
+                first = await self._first(client, responses)
                 self._handle = first.attached.pane.handle or self._pane
                 with raw_input(self._in):
                     try:
-                        with own_screen(self._out):
-                            await self._attached(client, call, first.attached.pane.id)
+                        with own_screen(self._out) as output:
+                            await self._attached(client, responses, output, first.attached.pane.id)
                     finally:
                         if self._report.waiting:
                             take_answer(self._in, _LAST_ANSWER)
@@ -70,13 +70,13 @@ class Attachment:
         print(f"[{self._handle} {self._end}{suffix}]", file=sys.stderr)
         return self._status
 
-    async def _attached(self, client: AsyncClient, call: "Call", pane: str) -> None:
+    async def _attached(self, client: AsyncClient, responses: "Responses", output: Output, pane: str) -> None:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGWINCH, self._resized)
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._detached.set)
         reading = asyncio.ensure_future(self._read())
-        showing = asyncio.ensure_future(self._show(client, call, Output(self._out)))
+        showing = asyncio.ensure_future(self._show(client, responses, output))
         leaving = asyncio.ensure_future(self._detached.wait())
         telling = asyncio.ensure_future(self._tell(client, pane))
         try:
@@ -121,26 +121,31 @@ class Attachment:
         with suppress(asyncio.QueueFull):
             self._outgoing.put_nowait(request)
 
-    async def _first(self, client: AsyncClient, call: "Call") -> panes_pb2.AttachPaneResponse:
+    async def _first(self, client: AsyncClient, responses: "Responses") -> panes_pb2.AttachPaneResponse:
         try:
-            first = await call.read()
+            first = await anext(responses, None)
         except grpc.RpcError as error:
             raise client.error(error) from None
-        if not isinstance(first, panes_pb2.AttachPaneResponse):
+        if first is None:
             raise CliError("TRANSPORT_FAILED", "The service ended the attachment.")
         return first
 
-    async def _show(self, client: AsyncClient, call: "Call", output: Output) -> None:
-        """Write the pane's output until the stream ends."""
+    async def _show(self, client: AsyncClient, responses: "Responses", output: Output) -> None:
+        """Write the pane's output until the stream ends.
+
+        A key that is pressed when the service has just ended the stream cannot be sent, for which grpc calls the whole
+        call failed. What had arrived is read all the same, since this iterates; ``read`` would throw it away.
+        """
         try:
-            while isinstance(response := await call.read(), panes_pb2.AttachPaneResponse):
+            async for response in responses:
                 which = response.WhichOneof("message")
                 if which == "output":
                     output.write(self._report.passing(response.output))
                 elif which == "exited":
                     self._end, self._status = "exited", response.exited
         except grpc.RpcError as error:
-            raise client.error(error) from None
+            if self._end != "exited":
+                raise client.error(error) from None
 
     async def _tell(self, client: AsyncClient, pane: str) -> None:
         """Report the state of the pane's agent to the terminal, unless told not to; without the service it ends."""

@@ -20,6 +20,10 @@ _LEAVE = (
 )
 """Switches off whatever a program may have switched on; it stays on in the pane, which is another terminal."""
 
+_BELOW = b"\x1b[999;1H\r\n"
+_SCREENS = re.compile(rb"\x1bc|\x1b\[\?(?:[\d;]*;)?(?:47|1047|1049)(?:;[\d;]*)?([hl])")
+_BEGUN = re.compile(rb"\x1b(?:\[(?:\?[\d;]{0,32})?)?\Z")
+
 _LAST_ANSWER = re.compile(rb"\x1b\[\?[\d;]*c")
 _ANSWERS = re.compile(rb"\x1b\[\?[\d;]*c|\x1b\]7501;[^\x07\x1b]*(?:\x07|\x1b\\)")
 
@@ -36,13 +40,18 @@ def raw_input(stdin: int) -> Iterator[None]:
 
 
 @contextmanager
-def own_screen(stdout: int) -> Iterator[None]:
-    """Switch to a screen of our own with focus reports for the length of the block."""
+def own_screen(stdout: int) -> Iterator["Output"]:
+    """Switch to a screen of our own with focus reports for the length of the block, which writes to what it gets.
+
+    The pane's ordinary screen is shown on the terminal's ordinary one, so that it has what was there when a full-screen
+    program leaves. What the terminal showed before is then scrolled out of sight first, and what follows stands below.
+    """
+    output = Output(stdout, size_of(stdout)[1])
     try:
         write_all(stdout, _ENTER)
-        yield
+        yield output
     finally:
-        write_all(stdout, _LEAVE)
+        write_all(stdout, _LEAVE + (b"" if output.alternate else _BELOW))
 
 
 def size_of(fd: int) -> tuple[int, int]:
@@ -86,14 +95,32 @@ def take_answer(fd: int, seconds: float) -> None:
 class Output:
     """Writes the pane's output to the terminal and keeps focus reports on when the program switches them off."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, rows: int) -> None:
         self._fd = fd
+        self._rows = rows
         self._tail = b""
+        self._begun = b""
+        self._ordinary = False
+        self.alternate = True
+        """Whether the alternate screen is shown, as it is at first."""
 
     def write(self, data: bytes) -> None:
         """Write one chunk."""
-        write_all(self._fd, data)
+        write_all(self._fd, self._switching(data))
         seen = self._tail + data
         if b"1004l" in seen or b"\x1bc" in seen:
             write_all(self._fd, FOCUS_ON)
         self._tail = seen[-4:] if b"1004l" not in seen[-5:] else b""
+
+    def _switching(self, data: bytes) -> bytes:
+        """Follow which screen is shown; return ``data`` with what scrolls the ordinary one away when it comes first."""
+        seen = self._begun + data
+        for found in _SCREENS.finditer(seen):
+            self.alternate = found[1] == b"h"
+            if not self.alternate and not self._ordinary:
+                self._ordinary = True
+                place = found.end() - len(self._begun)
+                data = data[:place] + b"\x1b[999;1H" + b"\n" * self._rows + b"\x1b[H" + data[place:]
+        begun = _BEGUN.search(seen)
+        self._begun = begun[0] if begun else b""
+        return data

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -280,6 +281,26 @@ def test_a_terminated_attachment_leaves_the_terminal_as_it_was(prowl, script, te
     attached.process.send_signal(signal.SIGTERM)
 
     assert attached.end()[1]
+
+
+def test_what_the_terminal_showed_is_scrolled_away_and_what_follows_stands_below(prowl, script, terminal):
+    """The pane's ordinary screen takes the place of the person's, of which nothing is lost, and keeps it at the end."""
+    attached = terminal("attach", prowl.pane(sys.executable, script, "hello pane"), size=(90, 20))
+    attached.expect(rb"hello pane")
+    attached.type(b"\x1c")
+
+    attached.expect(rb"\x1b\[\?1049l\x1b\[999;1H\r\n\[p\d+ detached\]\r\n\Z")
+    assert 1 == len(re.findall(rb"\x1b\[\?1049l\x1b\[999;1H\n{20}\x1b\[H\x1b\[r\x1b\[m", attached.seen))
+
+
+def test_a_full_screen_program_leaves_the_terminal_as_it_was(prowl, script, terminal):
+    """A pane on its alternate screen is shown on that of the terminal, so nothing is scrolled."""
+    attached = terminal("attach", prowl.pane(sys.executable, script, "\x1b[?1049hhello pane"))
+    attached.expect(rb"hello pane")
+    attached.type(b"\x1c")
+
+    attached.expect(rb"\x1b\[\?1049l\[p\d+ detached\]\r\n\Z")
+    assert b"\x1b[999;1H" not in attached.seen
 
 
 def test_attaching_to_nothing_is_an_error_before_the_terminal_changes(prowl, terminal):
