@@ -3,18 +3,16 @@
 import asyncio
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.live.session import Session
-from tests.live.walk import RESTING, Walk, walking
+from tests.live.walk import RELAY, RESTING, Walk, walking
 from tests.mock_models.server import Phase
 
 pytestmark = pytest.mark.live
 
-SWALLOWING = (sys.executable, str(Path(__file__).with_name("relay.py")), "swallow", "any")
+SWALLOWING = (*RELAY, "swallow", "any")
 
 
 async def _at_work(walk: Walk, seconds: int = 40) -> None:

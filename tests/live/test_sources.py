@@ -1,15 +1,11 @@
 """The table "Where sources disagree" of the state machine, row by row on real agents."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-from tests.live.walk import RESTING, walking
+from tests.live.walk import RELAY, RESTING, walking
 
 pytestmark = pytest.mark.live
 
-RELAY = (sys.executable, str(Path(__file__).with_name("relay.py")))
 SILENT = {"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"}
 """With this Claude leaves the title alone, and reports nothing either."""
 

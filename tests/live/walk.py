@@ -1,9 +1,11 @@
 """One agent in a pane of the real service, walked from point to point: what was true, and what the service said."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,10 @@ from tests.live.service import Service, ServicePane
 from tests.live.session import Session
 from tests.mock_models.server import MockServer
 
-__all__ = ["RESTING", "Walk", "walking"]
+__all__ = ["RELAY", "RESTING", "Walk", "walking"]
+
+RELAY = (sys.executable, str(Path(__file__).with_name("relay.py")))
+"""A command that runs another on a terminal of its own; see there for its modes."""
 
 RESTING = ("idle", "done")
 
