@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -56,6 +57,7 @@ _OPTIONS = [
     ("grpc.keepalive_permit_without_calls", 0),
 ]
 _SWITCH_S = 0.0005
+_GARBAGE = (10_000, 20, 50)
 _SERVICES = (
     agents_pb2.DESCRIPTOR.services_by_name["AgentService"],
     panes_pb2.DESCRIPTOR.services_by_name["PaneService"],
@@ -249,5 +251,8 @@ async def serve(config: Config, environ: Mapping[str, str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await service.start()
+    # What there is now stays, and streams make and drop much that is no garbage: look through it all less often.
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
     await stopping.wait()
     await service.stop()

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -18,9 +19,10 @@ __all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow", "Pace"]
 CAPACITY = 64
 JOIN_LIMIT = 32 * 1024
 _MEMO_LIMIT = 8
-_BURST = 0.75  # of the capacity: with so many events pending nobody rests, so that pacing makes no observer overflow
+_BURST = 0.625  # of the capacity: with so many events pending nobody rests, so that pacing makes no observer overflow
 _CROWD = 32
-_REST = 3.0  # times the first half of a round; the other half comes while the messages leave
+_REST = 6.0  # times the first half of a round; the other half comes while the messages leave
+_REST_MAX_S = 0.25
 
 
 class Pace(Protocol):
@@ -69,7 +71,7 @@ class _Topic:
         self.observers: dict[Observer, None] = {}
         self.sequence = 0
         self.revision = 0
-        self.joins: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+        self.joins: dict[tuple[int, int], tuple[bytes, bytes, int]] = {}
         self.snapshot: tuple[Snapshot, bytes] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.told = 0
@@ -83,7 +85,7 @@ class Observer:
     ``interrupted`` then tell which. One task reads an observer.
     """
 
-    __slots__ = ("_end", "_first", "_interrupted", "_lost", "_pending", "_topic", "_waiter")
+    __slots__ = ("_end", "_first", "_greeted", "_interrupted", "_lost", "_pending", "_topic", "_waiter")
 
     def __init__(self, topic: _Topic, *chunks: bytes, end: bool = False) -> None:
         self._topic = topic
@@ -91,6 +93,7 @@ class Observer:
         # The number of the oldest pending event; the snapshot stands where the last event before it stood.
         self._first = topic.sequence
         self._lost: int | None = None
+        self._greeted = False
         self._interrupted = False
         self._end = end
         self._waiter: asyncio.Future[None] | None = None
@@ -116,7 +119,7 @@ class Observer:
 
     async def __anext__(self) -> bytes:
         """Return the pending events as one message body of at most about 32 KiB, waiting for the first."""
-        while not self._pending:
+        while not self._pending or self._resting:
             if self._end:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
@@ -126,39 +129,39 @@ class Observer:
                 self._waiter = None
         return self._take()
 
+    @property
+    def _resting(self) -> bool:
+        """Whether what is pending is to wait for the next round: never the snapshot, and never the last words."""
+        return self._greeted and self._topic.timer is not None and not self._end
+
     def close(self) -> None:
         """Leave the pane and let go of what is held; closing twice is harmless."""
         self._pending.clear()
         self._finish()
 
     def _take(self) -> bytes:
-        pending, first = self._pending, self._first
-        head = pending.popleft()
-        chunks, size = [head], len(head)
-        while pending and size + len(pending[0]) <= JOIN_LIMIT:
-            size += len(pending[0])
-            chunks.append(pending.popleft())
-        self._first += len(chunks)
-        return head if len(chunks) == 1 else self._joined(first, chunks)
-
-    def _joined(self, first: int, chunks: list[bytes]) -> bytes:
         # Observers of one pane hold the same events in the same order, so a range of numbers names the bytes; only
         # the snapshot in front may be another, which its identity tells.
-        joins = self._topic.joins
-        key = (first, len(chunks))
+        self._greeted = True
+        pending = self._pending
+        head, joins, key = pending[0], self._topic.joins, (self._first, len(pending))
         held = joins.get(key)
-        if held is None or held[0] is not chunks[0]:
+        if held is None or held[0] is not head:
             if len(joins) >= _MEMO_LIMIT:
                 joins.clear()
-            held = joins[key] = (chunks[0], b"".join(chunks))
-        return held[1]
-
-    def _put(self, chunk: bytes, revision: int, capacity: int) -> None:
-        if len(self._pending) >= capacity:
-            self._lost = revision
-            self._finish()
+            held = joins[key] = (head, *_join(pending))
+        _, body, count = held
+        self._first += count
+        if count == len(pending):
+            pending.clear()
         else:
-            self._pending.append(chunk)
+            for _ in range(count):
+                pending.popleft()
+        return body
+
+    def _overflow(self, revision: int) -> None:
+        self._lost = revision
+        self._finish()
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -174,6 +177,17 @@ class Observer:
             self._waiter.set_result(None)
 
 
+def _join(pending: deque[bytes]) -> tuple[bytes, int]:
+    """Return the first of the chunks as one body of at most about 32 KiB, and how many these are."""
+    count = size = 0
+    for chunk in pending:
+        if count and size + len(chunk) > JOIN_LIMIT:
+            break
+        size += len(chunk)
+        count += 1
+    return (pending[0] if count == 1 else b"".join(islice(pending, count))), count
+
+
 class Hub:
     """Gives each observer of a pane every event of that pane, once, in order, or tells it that one was lost.
 
@@ -182,7 +196,7 @@ class Hub:
     All methods run on the owner's loop and none of them waits.
 
     A message to each of many observers costs far more than the event, so with a ``pace`` a pane with a crowd of them
-    rests after each round for about as long as that took, and what comes meanwhile goes out together: a program that
+    rests after each round, at most a quarter of a second, and what comes meanwhile goes out together: a program that
     reports one event after the other would else cause a round with each. A first event never waits.
     """
 
@@ -222,8 +236,14 @@ class Hub:
         if topic.observers:
             topic.sequence += 1
             chunk = self._encode(event)
-            for observer in tuple(topic.observers):
-                observer._put(chunk, event.revision, self._capacity)
+            late = []
+            for observer in topic.observers:
+                if len(observer._pending) < self._capacity:
+                    observer._pending.append(chunk)
+                else:
+                    late.append(observer)
+            for observer in late:
+                observer._overflow(event.revision)
             self._tell(topic)
         if isinstance(event, Closed):
             for observer in tuple(topic.observers):
@@ -256,7 +276,7 @@ class Hub:
         """Every observer has taken its message: the next round may begin when the loop had time for other things."""
         assert self._pace is not None
         now = self._pace.time()
-        topic.rested = now + _REST * (now - began)
+        topic.rested = now + min(_REST_MAX_S, _REST * (now - began))
 
     def end_all(self) -> None:
         """End every stream after what it holds, as the service stops; observers then read ``interrupted``."""
