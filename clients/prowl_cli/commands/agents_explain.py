@@ -72,7 +72,7 @@ def _shown(data: dict[str, Any]) -> str:
     lines = ["No agent is detected." if agent is None else f"{agent['type']} is {agent['status']}."]
     if agent is not None:
         lines.append(f"decided by  {agent.get('detection_reason', '-')}")
-    lines.append(f"screen      {screen['state']} by {screen['reason'] or '-'}")
+        lines.append(f"screen      {screen['state']} by {screen['reason'] or '-'}")
     lines.append(f"foreground  group {probe['foreground_group'] or '-'}, launch process {probe['launch_pid'] or '-'}")
     if probe["candidates"]:
         rows = [

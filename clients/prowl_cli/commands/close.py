@@ -30,5 +30,5 @@ def run(args: argparse.Namespace) -> Reply:
     handles = ", ".join(item.pane.handle for item in answer.targets)
     return Reply(
         {"resource": answer.resource, "target": encode.target(answer.targets[0])},
-        f"Closed {answer.resource} {args.target} ({handles}).",
+        f"Closed {answer.resource} {args.target}" + ("." if handles == args.target else f" ({handles})."),
     )

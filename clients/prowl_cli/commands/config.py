@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> Reply:
             settings = [
                 {"name": item.name, "value": item.value, "origin": item.origin} for item in client.get_info().settings
             ]
-    rows = [(item["name"], item["value"] or "-", item["origin"]) for item in settings]
+    rows = [(item["name"], item["origin"], item["value"] or "-") for item in settings]
     note = "" if source == "service" else "No service runs; it would start with these.\n"
-    shown = note + text.table(("SETTING", "VALUE", "FROM"), rows, colour=text.use_colour(sys.stdout))
+    shown = note + text.table(("SETTING", "FROM", "VALUE"), rows, colour=text.use_colour(sys.stdout))
     return Reply({"source": source, "settings": settings}, shown)

@@ -60,14 +60,17 @@ def register(commands: parser.Commands) -> None:
         run,
         examples="prowl create -- claude\n"
         "prowl create tab --cwd ~/project --title review -- codex\n"
-        "prowl create pane --group p1 -- bash\n"
-        "prowl create tab --profile reviewer --prompt - < task.txt",
+        "prowl create pane --group p1 -- bash",
     )
     command.add_argument(
         "resource", nargs="?", choices=("tab", "pane"), help="tab: a new group; pane: beside others, needs --group"
     )
     add_pane_options(command)
-    command.add_argument("--profile", metavar="NAME", help="launch this profile instead of a command")
+    command.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="launch this profile instead of a command (not offered by version 0.1 of the service)",
+    )
     command.add_argument("--prompt", choices=("-",), help="with --profile: hand over the task on standard input")
     command.add_argument("--background", action="store_true", help="leave the focus where it is")
     command.set_defaults(argv=[])
@@ -138,11 +141,17 @@ def run(args: argparse.Namespace) -> Reply:
 
     with connect.client(args) as client:
         made = client.create_pane(request(args))
-    pane = made.target.pane
     return Reply(
         {"resource": made.resource, "target": encode.target(made.target)},
-        f"Created {made.resource} {pane.handle} ({pane.id}).",
+        created(made),
     )
+
+
+def created(made: "panes_pb2.CreatePaneResponse") -> str:
+    """Tell what was made: a pane, and where it is."""
+    target = made.target
+    where = f"in the new tab {target.tab.handle}" if made.resource == "tab" else f"in tab {target.tab.handle}"
+    return f"Created pane {target.pane.handle} {where} ({target.pane.id})."
 
 
 def _launch(args: argparse.Namespace) -> Reply:

@@ -11,7 +11,14 @@ __all__ = ["register", "run"]
 
 def register(commands: parser.Commands) -> None:
     """Add the command."""
-    group = parser.add(commands, "profiles", "launch profiles", _help, json=False, service=False)
+    group = parser.add(
+        commands,
+        "profiles",
+        "launch profiles (not offered by version 0.1 of the service)",
+        _help,
+        json=False,
+        service=False,
+    )
     inner = group.add_subparsers(metavar="COMMAND", parser_class=parser.Parser)
     parser.add(
         inner,

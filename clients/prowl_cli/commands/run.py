@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> Reply | int:
         return _attached(args, pane.id)
     return Reply(
         {"resource": made.resource, "target": encode.target(made.target)},
-        f"Created {made.resource} {pane.handle} ({pane.id}). Attach with: prowl attach {pane.handle}",
+        f"{create.created(made)} Attach with: prowl attach {pane.handle}",
     )
 
 
