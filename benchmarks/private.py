@@ -1,6 +1,7 @@
 """A private service in a temporary folder, as a process of its own, and what the kernel says of it."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from prowl.v1 import common_pb2, panes_pb2
 from prowl_client.aio import AsyncClient
 from prowl_client.sync import Client
 
-__all__ = ["PYTHON", "PrivateService", "agent_program", "pane_request", "private_service"]
+__all__ = ["PATHS", "PYTHON", "PaneProgram", "PrivateService", "agent_program", "pane_request", "private_service"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = os.pathsep.join(
@@ -169,3 +170,39 @@ def pane_request(service: PrivateService, *argv: str, title: str = "") -> panes_
         title=title,
         env={"PYTHONPATH": PATHS, "PYTHONDONTWRITEBYTECODE": "1"},
     )
+
+
+class PaneProgram:
+    """A pane that runs ``pane_program.py`` as Claude; ``go`` starts it, ``result`` waits for what it measured."""
+
+    def __init__(self, service: PrivateService, client: Client, what: str, count: int, rate: float) -> None:
+        self._client = client
+        self._result = service.folder / f"{what}-{len(list(service.folder.iterdir()))}-{time.monotonic_ns()}.json"
+        program = str(Path(__file__).with_name("pane_program.py"))
+        argv = (agent_program(service, "claude"), program, what, str(self._result), str(count), str(rate))
+        self.pane = client.create_pane(pane_request(service, *argv)).target.pane.id
+
+    def ready(self) -> None:
+        """Wait until it runs and its agent is known."""
+        until = time.monotonic() + _START_SECONDS
+        while not (self._shows("ready") and any(row.id == self.pane for row in self._client.list_agents().agents)):
+            if time.monotonic() > until:
+                raise RuntimeError("the agent in a pane was not found")
+            time.sleep(0.1)
+
+    def _shows(self, word: str) -> bool:
+        return word in self._client.read_pane(panes_pb2.ReadPaneRequest(pane=self.pane)).text
+
+    def go(self) -> None:
+        """Let it begin."""
+        self._client.send_text(panes_pb2.SendTextRequest(pane=self.pane, text="go"))
+
+    def result(self, patience: float = 120.0) -> list[int]:
+        """Return what it measured, once it is done."""
+        until = time.monotonic() + patience
+        while not self._result.exists():
+            if time.monotonic() > until:
+                raise RuntimeError("a pane's program did not end in time")
+            time.sleep(0.05)
+        measured: list[int] = json.loads(self._result.read_text("utf-8"))
+        return measured

@@ -1,0 +1,68 @@
+"""What runs in the panes of the benchmarks as an agent: ``pane_program.py signal|turns|report FILE COUNT RATE``.
+
+It waits for a line, does its thing ``COUNT`` times at ``RATE`` a second (0: as fast as it can), writes what it measured
+to ``FILE`` as JSON, and stays until its terminal ends. ``signal`` and ``turns`` call Signal and note how long
+each call took; ``report`` writes OSC 7501, working and done in turn, and notes when (monotonic nanoseconds).
+"""
+
+import json
+import os
+import sys
+import time
+import tty
+from collections.abc import Callable
+
+
+def main() -> None:
+    """Say ready, wait, run, and stay."""
+    what, path, count, rate = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    act = {"signal": signal, "turns": turns, "report": report}[what]()
+    tty.setraw(0)
+    os.write(1, b"\x1b[2J\x1b[Hready\x1b]7501;state=idle:app=claude-code\x07")
+    os.read(0, 100)
+    measured, started = [], time.monotonic()
+    for number in range(count):
+        if rate and (left := started + number / rate - time.monotonic()) > 0:
+            time.sleep(left)
+        measured.append(act(number))
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump(measured, file)
+    os.rename(f"{path}.new", path)
+    while os.read(0, 100):
+        pass
+
+
+def turns() -> Callable[[int], int]:
+    """Return a call that reports progress and the end of a turn, one after the other."""
+    return signal(5, 1)
+
+
+def signal(*kinds: int) -> Callable[[int], int]:
+    """Return a call of Signal that carries its own time; nanoseconds until it was answered."""
+    kinds = kinds or (1,)
+    from prowl.v1 import agents_pb2  # noqa: PLC0415 - a reporter needs neither
+    from prowl_client.sync import Client  # noqa: PLC0415
+
+    client = Client()
+
+    def act(number: int) -> int:
+        begun = time.monotonic_ns()
+        client.signal(agents_pb2.SignalRequest(kind=kinds[number % len(kinds)], detail=str(begun)))
+        return time.monotonic_ns() - begun
+
+    return act
+
+
+def report() -> Callable[[int], int]:
+    """Return a write of one report; when it was written."""
+
+    def act(number: int) -> int:
+        state = b"done" if number % 2 else b"working"
+        begun = time.monotonic_ns()
+        os.write(1, b"\x1b]7501;state=" + state + b":app=claude-code\x07")
+        return begun
+
+    return act
+
+
+main()
