@@ -171,6 +171,9 @@ def _fail(args: argparse.Namespace, error: Exception) -> int:
         sys.stdout.flush()
     else:
         print(f"prowl: {message} [{code}]", file=sys.stderr)
+        seen = (_details(getattr(args, "command", ""), error) or {}).get("observation")
+        if seen:
+            print(f"last seen {seen['status']} ({seen['source']}, {seen['confidence']})", file=sys.stderr)
     return EXIT_ERROR
 
 

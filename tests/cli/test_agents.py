@@ -223,6 +223,23 @@ def test_a_failed_wait_carries_its_details(cli, details):
     assert ("WAIT_TIMEOUT", details.mode) == (error["code"], error["details"]["mode"])
 
 
+def test_a_wait_that_runs_out_says_what_was_seen_last(cli):
+    """People see the last view too, of which the message speaks."""
+    details = errors_pb2.WaitErrorDetails(
+        mode="condition",
+        condition="WAIT_CONDITION_IDLE",
+        target=samples.target(),
+        observation=agents_pb2.WaitObservation(
+            status="AGENT_STATUS_WORKING", source="detection", confidence="CONFIDENCE_HEURISTIC"
+        ),
+    )
+    cli.service.answer("Wait", Refusal("WAIT_TIMEOUT", "No.", grpc.StatusCode.DEADLINE_EXCEEDED, details))
+
+    status, out, err = cli.run("agents", "wait", "p1", "--until", "idle")
+
+    assert (1, "", "prowl: No. [WAIT_TIMEOUT]\nlast seen working (detection, heuristic)\n") == (status, out, err)
+
+
 def prompt(monkeypatch, data):
     """Give ``data`` on standard input."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
