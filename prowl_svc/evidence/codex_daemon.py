@@ -3,14 +3,16 @@
 A hand-typed ``codex`` attaches to a daemon that writes every session's log; the terminal program itself writes none.
 Both write diagnostics to one database under the config root: the program when it has connected, the daemon each
 connection's handshake and the thread it starts or resumes. The handshake that lies between the program's start and its
-note of the connection is its own; when several fit, no session is attributed.
+note of the connection is its own. Programs that start together have each other's connections between, too: then the
+one counts that begins a session right after the program's note, with no other program's note in between; when that does
+not tell either, no session is attributed.
 """
 
 import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,22 +29,37 @@ _MAX_ROWS = 50_000
 _SLACK = 0.05
 """Seconds by which a process may seem to start late, its start being known in clock ticks."""
 
+_PROMPT = 1.0
+"""Seconds within which a program that was not asked to choose a session begins one."""
+
 _TEMPORARY = "temporary-structured"  # the title's own turn, which has no log
 _REQUEST = re.compile(r"app-server request: (\S+) connection_id=ConnectionId\((\d+)\) request_id=(\w+)")
 _THREAD_SET = re.compile(r'rpc\.method="thread/(?:start|resume|fork)"[^}]* app_server\.connection_id=(\d+) ')
 
 
 @dataclass(frozen=True, slots=True)
+class _Shown:
+    """A connection that shows sessions: when it began its first one (wall seconds), and the one it began last."""
+
+    connection: int
+    began: float
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonLink:
     """A program's connection to its daemon: ``thread`` is the session it shows now, None before its first one.
 
-    ``connections`` are those that may be the program's, none when two of them turned out to show sessions; ``active``
-    is the one that does. ``seen`` is the last row of the database that was looked at.
+    ``program`` is the name under which it writes notes, ``connected`` when it noted its connection (wall seconds).
+    ``connections`` are those that may be the program's, ``shown`` what those show. ``seen`` is the last row of the
+    database that was looked at.
     """
 
     daemon: Generation
+    program: str
+    connected: float
     connections: tuple[int, ...]
-    active: int | None = None
+    shown: tuple[_Shown, ...] = ()
     thread: str | None = None
     seen: int = 0
 
@@ -128,22 +145,44 @@ def _find(rows: sqlite3.Connection, daemon: Generation, pid: int, started: float
         match = _REQUEST.match(body)
         if match and match[3] == "String":  # a number is the probe that looks whether a daemon is there
             connections.append(int(match[2]))
-    return _follow(rows, DaemonLink(daemon, tuple(connections))) if connections else None
+    return _follow(rows, DaemonLink(daemon, own, connected[0], tuple(connections))) if connections else None
 
 
 def _follow(rows: sqlite3.Connection, link: DaemonLink) -> DaemonLink:
     query = (
-        "SELECT id, thread_id, feedback_log_body FROM logs WHERE id > ? AND thread_id IS NOT NULL"
-        " AND process_uuid >= ? AND process_uuid < ? AND feedback_log_body LIKE '%app_server.connection_id=%'"
+        "SELECT ts + ts_nanos / 1e9, thread_id, feedback_log_body FROM logs WHERE id > ?"
+        " AND process_uuid >= ? AND process_uuid < ? AND feedback_log_body LIKE '%rpc.method=\"thread/%'"
         " ORDER BY id LIMIT ?"
     )
     last = rows.execute("SELECT max(id) FROM logs").fetchone()[0] or 0
     bounds = (max(link.seen, last - _MAX_ROWS), f"pid:{link.daemon.pid}:", f"pid:{link.daemon.pid};", _MAX_ROWS)
-    for _, thread, body in rows.execute(query, bounds):
+    shown = {one.connection: one for one in link.shown}
+    for at, thread, body in rows.execute(query, bounds):
         match = _THREAD_SET.search(body)
         if match is None or _TEMPORARY in body or int(match[1]) not in link.connections:
             continue
-        if link.active not in (None, int(match[1])):
-            return replace(link, connections=(), thread=None, seen=last)
-        link = replace(link, active=int(match[1]), thread=thread)
-    return replace(link, seen=last)
+        one = shown.setdefault(int(match[1]), _Shown(int(match[1]), at))
+        if thread is not None:
+            shown[one.connection] = replace(one, thread=thread)
+    own = _own(rows, link, sorted(shown.values(), key=lambda one: one.began))
+    return replace(link, shown=tuple(shown.values()), thread=own.thread if own is not None else None, seen=last)
+
+
+def _own(rows: sqlite3.Connection, link: DaemonLink, shown: Sequence[_Shown]) -> _Shown | None:
+    """Return the one of the connections that is the program's; ``shown`` is in the order in which they began."""
+    later = [one for one in shown if one.began >= link.connected]  # before its note no program begins a session
+    if len(later) < 2:
+        return later[0] if later else None
+    first, second = later[:2]
+    query = (
+        "SELECT min(ts + ts_nanos / 1e9) AS noted FROM logs WHERE process_uuid <> ? AND thread_id IS NULL AND ts >= ?"
+        " AND target LIKE 'codex_tui::%startup' GROUP BY process_uuid"
+    )
+    others = [noted for (noted,) in rows.execute(query, (link.program, int(link.connected) - 1))]
+
+    def passed(until: float) -> bool:
+        return any(link.connected <= noted <= until for noted in others)
+
+    if first.began - link.connected > _PROMPT or passed(first.began):
+        return None
+    return first if second.began - link.connected > _PROMPT or passed(second.began) else None

@@ -145,15 +145,45 @@ def test_new_and_resumed_sessions_are_followed(root):
         assert (TWO if method == "resume" else ONE) == link.thread
 
 
-def test_programs_that_connect_at_once_are_not_told_apart(root):
-    """When two connections fit and both show sessions, nothing is attributed."""
-    root.initialize(100.2, 2)
-    root.initialize(100.3, 3)
-    root.connected(100.4, 11)
-    root.thread(101.0, 2, ONE)
-    root.thread(101.1, 3, TWO)
+@pytest.mark.parametrize(
+    ("notes", "begins", "expected"),
+    [
+        pytest.param((102.0, 112.0), (102.1, 112.1), (ONE, TWO), id="waited-for-a-person"),
+        pytest.param((102.0, 102.3), (102.1, 102.4), (ONE, TWO), id="at-once"),
+        pytest.param((102.0, 102.05), (102.1, 102.2), (None, None), id="no-telling"),
+        pytest.param((102.0, 102.3), (105.0, 107.0), (None, None), id="both-chose-later"),
+        pytest.param((102.0, 102.3), (107.0, 102.4), (None, TWO), id="one-chose-later"),
+    ],
+)
+def test_programs_that_start_together(root, notes, begins, expected):
+    """The connection that begins a session right after a program's note is its own; in doubt it has none.
 
-    assert find_link(str(root.path), DAEMON, 11, 100.0).thread is None
+    Both started at the same time, so that each connection may be either's.
+    """
+    root.initialize(101.2, 2)
+    root.initialize(101.3, 3)
+    for at, pid in zip(notes, (11, 12), strict=True):
+        root.connected(at, pid)
+    for at, connection, thread in sorted(zip(begins, (2, 3), (ONE, TWO), strict=True)):
+        root.thread(at, connection, thread)
+
+    assert expected == tuple(find_link(str(root.path), DAEMON, pid, 101.0).thread for pid in (11, 12))
+
+
+def test_a_session_that_began_before_the_programs_note_is_anothers(root):
+    """While the other's own note was not written yet, the first session seemed to be this one's; then it is told."""
+    root.initialize(101.2, 2)
+    root.initialize(101.3, 3)
+    root.connected(102.0, 11)
+    root.thread(102.1, 2, ONE)
+    link = find_link(str(root.path), DAEMON, 11, 101.0)
+    assert ONE == link.thread
+    root.thread(102.4, 3, TWO)
+    link = follow_link(str(root.path), link)
+    assert link.thread is None
+    root.connected(102.3, 12)
+    assert ONE == follow_link(str(root.path), link).thread
+    assert TWO == find_link(str(root.path), DAEMON, 12, 101.0).thread
 
 
 def test_without_notes_there_is_no_link(root):

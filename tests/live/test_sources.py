@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.live.session import Session
 from tests.live.walk import RELAY, RESTING, walking
 
 pytestmark = pytest.mark.live
@@ -110,3 +111,22 @@ async def test_a_background_shell_is_work_to_the_registry() -> None:
         await walk.pane.reasoned("native.working")
         assert "working" == walk.pane.status
         assert await walk.pane.until(*RESTING, seconds=30) in RESTING
+
+
+async def test_two_panes_on_one_daemon_have_their_own_logs() -> None:
+    """Two Codex panes share the daemon that writes both logs; each is told by its own, in both directions."""
+    async with walking("codex", through=(*RELAY, "swallow", "any")) as walk:
+        other = await walk.launch()
+        sides = ((walk.session, walk.pane, other), (Session(other, walk.session.mock, walk.recipe), other, walk.pane))
+        for session, pane, _ in sides:
+            await session.start()
+            await session.say("Begin [[text Begun.]]")
+            await pane.reasoned("log.turnEnded", 30)
+        for session, pane, idle in sides:
+            seen = len(idle.statuses)
+            await session.say("Go on [[slow 5]]")
+            await pane.reasoned("log.openWork", 15)
+            assert "working" == pane.status
+            await session.quiet()
+            await pane.reasoned("log.turnEnded")
+            assert "working" not in idle.statuses[seen:]
