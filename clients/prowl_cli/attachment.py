@@ -56,6 +56,10 @@ class Attachment:
                 await self._put(open=self._open())
                 responses = aiter(call)
                 first = await self._first(client, responses)
+                if first.attached.pane.id == os.environ.get("PROWL_PANE_ID"):
+                    raise CliError(
+                        "INVALID_ARGUMENT", "This terminal is that pane; it would show its own output for ever."
+                    )
                 self._handle = first.attached.pane.handle or self._pane
                 with raw_input(self._in):
                     try:

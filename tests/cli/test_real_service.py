@@ -252,6 +252,19 @@ def test_a_terminal_without_a_size_gets_a_usual_pane_and_whole_lines(terminal, p
     shown.end()
 
 
+def test_a_pane_is_not_attached_to_itself(terminal, prowl):
+    """It would show its own output again and again."""
+    handle = prowl.pane("cat")
+    pane = prowl.row(handle).target.pane.id
+    itself = terminal("attach", handle, environ={"PROWL_PANE_ID": pane})
+    itself.expect(rb"This terminal is that pane")
+    assert (1, True) == itself.end()
+    other = terminal("attach", handle, environ={"PROWL_PANE_ID": "another"})
+    other.expect(rb"1049h")
+    other.type(b"\x1c")
+    assert (0, True) == other.end()
+
+
 def test_run_tells_the_status_of_a_program_that_ended_at_once(terminal):
     """A program that ends before the terminal is attached gives its status all the same."""
     short = terminal("run", "--", "sh", "-c", "exit 5")
