@@ -335,6 +335,8 @@ async def main(folder):
                    socket=str(config.socket))
         # The dead root still stands for a pane, and for one that lives: only its start time tells it from the taker.
         service.host._roots[old[first]] = second
+        while service.clocks.process_clock() <= old[first].start + 1:
+            await asyncio.sleep(0.002)  # start times are in ticks of a clock: the taker starts in another one
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(old[first].pid - 1))
         taker = os.posix_spawn(BARE[0], [*BARE, str(ADVERSARY), str(path)], os.environ)
         assert taker == old[first].pid, (taker, old)
