@@ -53,7 +53,7 @@ async def test_a_codex_that_reports_nothing_is_known_by_its_log() -> None:
         assert "log.turnEnded" == await walk.pane.reason()
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "pi"])
 async def test_an_agent_killed_in_mid_turn_is_let_go(agent: str) -> None:
     """After SIGKILL nothing of the agent is left that says Working: the pane has no agent."""
     async with walking(agent) as walk:
