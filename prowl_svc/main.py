@@ -30,6 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if value:
             environ[name] = value
 
+    for descriptor in range(
+        3
+    ):  # else the socket or the journal would get these numbers, and what libraries print there
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
     # gRPC reads these at import; this process never forks, and its own log would mix with ours.
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -82,6 +82,32 @@ def test_sigterm_stops_gracefully(serve: Serve, folder: Path) -> None:
     assert [path.name for path in (folder / "s").iterdir()] == ["prowl.sock.lock"]
 
 
+def test_closed_standard_descriptors_stay_unused(folder: Path) -> None:
+    """Nothing that a library prints there can get into the socket or the journal."""
+    paths = [str(ROOT), str(ROOT / "clients/prowl_client/gen")]
+    environ = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PROWL_SOCKET": str(folder / "s" / "prowl.sock"),
+        "PROWL_STATE_DIRECTORY": str(folder / "state"),
+    }
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-m", "prowl_svc.main"]
+    process = subprocess.Popen(command, env=environ)
+    try:
+        address = str(folder / "s" / "prowl.sock")
+        while True:
+            assert process.poll() is None
+            with (
+                socket.socket(socket.AF_UNIX) as client,
+                contextlib.suppress(FileNotFoundError, ConnectionRefusedError),
+            ):
+                client.connect(address)
+                break
+        assert {os.readlink(f"/proc/{process.pid}/fd/{number}") for number in range(3)} == {os.devnull}
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_an_open_folder_is_refused(folder: Path) -> None:
     """Others could dial or replace a socket in a folder that is open to them."""
     (folder / "open").mkdir(mode=0o755)
