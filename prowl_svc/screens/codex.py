@@ -299,9 +299,12 @@ def trusts_directory(frame: Frame, span: range) -> bool:
         if not asked and question not in _rows(frame, span.start - 12, span.start):
             # A narrow pane wraps it, over more rows than the window has.
             asked = question.replace(" ", "") in frame.said(range(max(0, span.start - 12), span.start))
-        if not asked and span.start > 1 and not frame.trimmed[span.start - 1]:
+        if not asked:
             # The real question is a paragraph that a blank row sets off, however many rows it takes.
-            asked = frame.said(run_above(frame, span.start - 1)).startswith(question.replace(" ", ""))
+            choices = run_above(frame, span.stop)
+            asked = choices.start > 0 and frame.said(run_above(frame, choices.start - 1)).startswith(
+                question.replace(" ", "")
+            )
         return (
             asked
             and "1. yes, continue" in around
@@ -396,7 +399,11 @@ def confirms(frame: Frame, span: range) -> bool:
     if any(footer in lower for footer in _FOOTERS):
         return True
     said = frame.said(below)
-    return "pressentertoconfirmoresctocancel" in said or "entertosubmitanswer" in said
+    if "pressentertoconfirmoresctocancel" in said or "entertosubmitanswer" in said:
+        return True
+    # A narrow pane cuts the row off, and a long command may have left no question in the tail.
+    hint = lower.rstrip("\n").rpartition("\n")[2]
+    return len(hint) > 30 and _FOOTERS[0].startswith(hint)
 
 
 def confirms_by_choices(frame: Frame, span: range) -> bool:
@@ -499,7 +506,8 @@ def turn_is_open(frame: Frame) -> bool:
         return False
     if any(">_ OpenAI Codex" in row for row in frame.trimmed[:composer]):
         return False
-    return frame.start > 0 or "•" in frame.heads[:composer]
+    # Not so a start whose logo fills the tail.
+    return "•" in frame.heads[:composer] or (frame.start > 0 and frame.fact(content)[0] < composer)
 
 
 SCREEN: Final = AgentScreen(

@@ -7,7 +7,7 @@ replaces the transcript is independent of the rules that it tests.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 __all__ = ["FAMILIES", "Family", "Screen", "live"]
 
@@ -272,7 +272,7 @@ FAMILIES = {
 }
 
 
-@cache
+@lru_cache(4096)
 def live(screen: Screen) -> int:
     """Return the first row of the live area, or -1 where it is not known."""
     if screen.state == "unknown" or screen.drawn or screen.family not in FAMILIES:

@@ -265,6 +265,8 @@ def other_width(screen: Screen, random: Random) -> Screen | None:
         return None
     if (screen.family == "claude" and screen.state == "unknown") or screen.reason == "grok.signIn":
         return None  # what is placed over the transcript, or in the middle, is placed anew
+    if "ascii" in screen.name:
+        return None  # its boxes are not told from text
     return resized(screen, random.choice((50, 60, 72, 100, 132, 160)), live(screen))
 
 

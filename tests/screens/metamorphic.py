@@ -28,16 +28,23 @@ class Failure:
     seen: Detection
 
 
-def check(screen: Screen, change: Change, random: Random) -> Failure | bool:
-    """Return False where the change does not apply, True where the answer stays, else the failure."""
+def check(screen: Screen, change: Change, random: Random, depth: int = 1) -> Failure | bool:
+    """Return False where the change does not apply, True where the answer stays, else the failure.
+
+    With a ``depth`` above 1, that many less one further changes are made, of those that apply.
+    """
     changed = change(screen, random)
     if changed is None:
         return False
+    for further in random.choices(CHANGES, k=depth - 1):
+        changed = further(changed, random) or changed
     seen = classify(agent_of(changed), changed.rows, changed.title)
     return True if seen.state.value == screen.state else Failure(change.__name__, changed, seen)
 
 
-def run(rounds: int, seed: int, agent: str = "", only: str = "") -> Iterator[tuple[Screen, str, Failure | None]]:
+def run(
+    rounds: int, seed: int, agent: str = "", only: str = "", depth: int = 1
+) -> Iterator[tuple[Screen, str, Failure | None]]:
     """Yield every screen with every change that applies to it, ``rounds`` times."""
     for number in range(rounds):
         random = Random(seed + number)
@@ -47,7 +54,7 @@ def run(rounds: int, seed: int, agent: str = "", only: str = "") -> Iterator[tup
             for change in CHANGES:
                 if only and change.__name__ != only:
                     continue
-                found = check(screen, change, random)
+                found = check(screen, change, random, depth)
                 if found is not False:
                     yield screen, change.__name__, None if found is True else found
 
@@ -59,12 +66,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--agent", default="")
     parser.add_argument("--only", default="")
+    parser.add_argument("--depth", type=int, default=1, help="how many changes are made one after the other")
     parser.add_argument("--show", type=int, default=0, help="print the rows of this many failures")
     parser.add_argument("--names", action="store_true", help="name every failure")
     arguments = parser.parse_args()
     tried: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
-    for screen, name, failure in run(arguments.rounds, arguments.seed, arguments.agent, arguments.only):
+    for screen, name, failure in run(
+        arguments.rounds, arguments.seed, arguments.agent, arguments.only, arguments.depth
+    ):
         tried[screen.family, name] += 1
         if failure is None:
             continue

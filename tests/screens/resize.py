@@ -99,7 +99,7 @@ def resized(screen: Screen, columns: int, live: int) -> Screen | None:
             return None
         if (
             len(parts) > 1
-            and screen.family in _CUTTING
+            and (screen.family in _CUTTING or (screen.family == "codex" and number == live))
             and number >= live >= 0
             and screen.state != "blocked"
             and parts[0].strip()[:1] not in "│┃"
