@@ -30,9 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if value:
             environ[name] = value
 
-    for descriptor in range(
-        3
-    ):  # else the socket or the journal would get these numbers, and what libraries print there
+    # Else the socket or the journal would get these numbers, and what libraries print there.
+    for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
