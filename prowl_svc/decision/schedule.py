@@ -98,11 +98,13 @@ def output(schedule: Schedule, now: float) -> Schedule:
 def poll(schedule: Schedule, now: float) -> tuple[Schedule, Due]:
     """Return the schedule at ``now`` and what is due; a warm window that has ended makes the pane cold.
 
-    The answer stays due until ``scanned`` or ``looked`` says that it was done.
+    The answer stays due until ``scanned`` or ``looked`` says that it was done; a scan that was due within the window is
+    made, however late.
     """
-    if schedule.mode is Mode.WARM and schedule.warm_until <= now:
+    scan_at, until = schedule.scan_at, schedule.warm_until
+    if schedule.mode is Mode.WARM and until <= now and (scan_at is None or scan_at >= until):
         return Schedule(last_scan=schedule.last_scan, last_look=schedule.last_look), Due.NOTHING
-    if schedule.scan_at is not None and schedule.scan_at <= now:
+    if scan_at is not None and scan_at <= now:
         return schedule, Due.SCAN
     if schedule.look_at is not None and schedule.look_at <= now:
         return schedule, Due.LOOK

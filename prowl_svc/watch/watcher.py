@@ -323,18 +323,22 @@ class Watcher:
 
     def _look(self) -> None:
         group = self._env.prober.foreground(self._pane.master, self._pane.child)
-        changed = group != self.foreground
+        self._schedule = schedule.looked(self._schedule, self._monotonic(), self._moved(group))
+
+    def _moved(self, group: int | None) -> bool:
+        """Note the terminal's foreground group; tell whether it is another one, with which progress ends."""
+        if group == self.foreground:
+            return False
         self.foreground = group
-        self._schedule = schedule.looked(self._schedule, self._monotonic(), changed)
+        self._progress(progress.clear(self.indicator))
+        return True
 
     async def _scan(self) -> None:
         captured = self._monotonic()
         self._burst_began = None
         prober = self._env.prober
         group = prober.foreground(self._pane.master, self._pane.child)
-        if group != self.foreground:
-            self.foreground = group
-            self._progress(progress.clear(self.indicator))
+        self._moved(group)
         finished, self._command_finished = self._command_finished, False
         found = self._found = prober.identify(group, fresh=finished)
         if found is not None and not self._env.watched(found.agent):

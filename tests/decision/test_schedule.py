@@ -43,6 +43,14 @@ def test_warm_window():
     assert (130.0, Mode.COLD) == (now, schedule.mode)
 
 
+def test_a_late_scan_is_made_before_the_pane_goes_cold():
+    """What was due within the window is not forgotten because the loop was busy at its end."""
+    schedule = output(scanned(wake(Schedule(), 0.0), 0.0, present=False), 29.9)
+    assert Due.SCAN is poll(schedule, 31.0)[1]
+    schedule = scanned(schedule, 31.0, present=False)
+    assert (Mode.COLD, Due.NOTHING) == ((after := poll(schedule, 31.0))[0].mode, after[1])
+
+
 def test_scan_without_agent_does_not_extend():
     """An empty scan keeps the window; another wake extends it."""
     schedule = scanned(wake(Schedule(), 0.0), 0.0, present=False)

@@ -1,5 +1,6 @@
 """What still has to happen in a pane in which nothing happens any more."""
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ from prowl.v1 import agents_pb2_grpc, common_pb2, panes_pb2, panes_pb2_grpc
 from prowl_svc.app import Service
 from prowl_svc.clocks import Clocks
 from prowl_svc.config import Config
-from tests.service.conftest import dial, until
+from tests.service.conftest import BASH, dial, until
 from tests.service.test_watching import PROGRAM, PYTHON, Watch, tell
 
 
@@ -63,6 +64,33 @@ async def test_progress_that_is_not_refreshed_ends(service: Service, folder: Pat
         assert await running()
         Leaping.leap += 1.5
         await until(resting)
+
+
+async def test_progress_ends_with_the_program_that_showed_it(service: Service, folder: Path) -> None:
+    """In a shell that nobody has typed into for long, the end of the command is the end of its progress."""
+    async with dial(service) as channel:
+        panes = panes_pb2_grpc.PaneServiceStub(channel)
+        end = folder / "end"
+        loop = rf"while ! [ -e {end} ]; do printf '\033]9;4;3\007'; sleep 0.1; done"
+        created = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=BASH, cwd=str(folder)))
+        await tell(panes, created.target.pane.id, f'sh -c "{loop}"')
+
+        async def status() -> int:
+            return (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes[0].task_status
+
+        async def running() -> bool:
+            return await status() == common_pb2.TASK_STATUS_RUNNING
+
+        async def resting() -> bool:
+            return await status() == common_pb2.TASK_STATUS_IDLE
+
+        await until(running)
+        for _ in range(4):
+            Leaping.leap += 10
+            await asyncio.sleep(0.3)  # the program refreshes it
+        assert await running()
+        end.touch()
+        await until(resting, 6)
 
 
 async def test_the_last_title_of_a_pane_with_pushed_status_is_told(service: Service, folder: Path) -> None:
