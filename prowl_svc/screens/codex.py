@@ -43,6 +43,8 @@ _TERMINALS: Final = re.compile(r"[0-9]+ background terminals? running(?: · .*)?
 _CLOSING: Final = re.compile(
     r"[─ ]*Worked for (?:<1s|[0-9]+[dhms])(?: [0-9]+[hms])*(?: [•·─].*)?|done [0-9]{1,2}:[0-9]{2}(?: [AP]M)?"
 )
+#: First scalars of rows that end a turn.
+_ENDS: Final = frozenset("■─Wd")
 #: What heads the messages that wait, between the status and the composer.
 _QUEUE: Final = re.compile(r"• (?:Messages? to be submitted|Queued )")
 _QUESTION: Final = re.compile(r"Question [0-9]+/[0-9]+ \(")
@@ -166,7 +168,7 @@ def pointer_row(frame: Frame) -> range:
 def queue_row(frame: Frame) -> int:
     """Return the row that heads the messages which wait directly over the composer, or the composer's, or -1."""
     composer = frame.fact(composer_row)
-    if composer > 0 and "↳" in frame.heads[:composer]:
+    if composer > 0 and frame.heads.find("↳", 0, composer) >= 0:
         for row in range(composer - 1, -1, -1):
             if frame.heads[row] == "•" and _QUEUE.match(frame.trimmed[row]):
                 return row
@@ -186,7 +188,7 @@ def footers(frame: Frame) -> dict[int, str]:
     found = {}
     over = rows[max(0, above - 3) : above]
     for place in range(len(over) - 1, -1, -1):  # what stands over the end of a turn is history
-        if _closes(frame.trimmed[over[place]]):
+        if heads[over[place]] in _ENDS and _closes(frame.trimmed[over[place]]):
             over = over[place + 1 :]
             break
     for row in over + rows[last:]:
