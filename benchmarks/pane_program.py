@@ -2,7 +2,8 @@
 
 It waits for a line, does its thing ``COUNT`` times at ``RATE`` a second (0: as fast as it can), writes what it measured
 to ``FILE`` as JSON, and stays until its terminal ends. ``signal`` and ``turns`` call Signal and note how long
-each call took; ``report`` writes OSC 7501, working and done in turn, and notes when (monotonic nanoseconds).
+each call took; ``report`` writes OSC 7501, another state each time, and notes when (monotonic
+nanoseconds).
 """
 
 import json
@@ -11,6 +12,13 @@ import sys
 import time
 import tty
 from collections.abc import Callable
+
+CYCLE = [
+    state
+    for kind, end in (("permission", "done"), ("question", "error"), ("auth", "idle"))
+    for state in ("working", f"blocked:kind={kind}", end)
+]
+"""States of which each is a change from the one before."""
 
 
 def main() -> None:
@@ -57,12 +65,14 @@ def report() -> Callable[[int], int]:
     """Return a write of one report; when it was written."""
 
     def act(number: int) -> int:
-        state = b"done" if number % 2 else b"working"
+        state = CYCLE[number % len(CYCLE)].encode()
         begun = time.monotonic_ns()
-        os.write(1, b"\x1b]7501;state=" + state + b":app=claude-code\x07")
+        # An event carries the newest title, which tells the reports apart.
+        os.write(1, b"\x1b]0;%d\x07\x1b]7501;state=%s:app=claude-code\x07" % (number, state))
         return begun
 
     return act
 
 
-main()
+if __name__ == "__main__":
+    main()
