@@ -146,7 +146,7 @@ def dialog(frame: Frame) -> range:
             "folder access",
         ):
             return range(row, frame.end)
-        if _closes(frame.trimmed[row]):
+        if frame.heads[row] in _ENDS and _closes(frame, row):
             return range(row + 1, frame.end)
     return range(max(0, chosen.start - 6), frame.end)
 
@@ -168,31 +168,27 @@ def pointer_row(frame: Frame) -> range:
 def queue_row(frame: Frame) -> int:
     """Return the row that heads the messages which wait directly over the composer, or the composer's, or -1."""
     composer = frame.fact(composer_row)
-    if composer > 0 and frame.heads.find("↳", 0, composer) >= 0:
-        for row in range(composer - 1, -1, -1):
-            if frame.heads[row] == "•" and _QUEUE.match(frame.trimmed[row]):
-                return row
-            if frame.trimmed[row] and not frame.indents[row]:
-                break
+    for row in range(composer - 1, -1, -1):
+        if frame.heads[row] == "•" and _QUEUE.match(frame.trimmed[row]):
+            return row
+        if frame.trimmed[row] and not frame.indents[row]:
+            break
     return composer
 
 
 def footers(frame: Frame) -> dict[int, str]:
     """Return the rows of the footer window that start as a footer does: the last four, and three above the composer."""
     rows = frame.fact(content)
-    queue = frame.fact(queue_row)
+    queue = frame.fact(queue_row if "↳" in frame.heads else composer_row)
     above = bisect_left(rows, queue) if queue >= 0 else 0
     last = max(len(rows) - 4, above)
     heads = frame.heads
     dotted = frame.glyphs & Glyph.BRAILLE
-    found = {}
-    over = rows[max(0, above - 3) : above]
-    for place in range(len(over) - 1, -1, -1):  # what stands over the end of a turn is history
-        if heads[over[place]] in _ENDS and _closes(frame.trimmed[over[place]]):
-            over = over[place + 1 :]
-            break
-    for row in over + rows[last:]:
-        if heads[row] in _FOOTER_HEADS or dotted:
+    found: dict[int, str] = {}
+    for row in rows[max(0, above - 3) : above] + rows[last:]:
+        if heads[row] in _ENDS and row < queue and _closes(frame, row):
+            found.clear()  # what stands over the end of a turn is history
+        elif heads[row] in _FOOTER_HEADS or dotted:
             text = _clear(frame, row)
             if text[:1] in _FOOTER_HEADS and ("(" in text or " running" in text):
                 found[row] = text
@@ -207,7 +203,7 @@ def footer_window(frame: Frame) -> range:
 
 def status_row(frame: Frame) -> range:
     """The status row of the newer interface: over the composer, set off by blank rows, with its indented details."""
-    stop = frame.fact(queue_row)
+    stop = frame.fact(queue_row if "↳" in frame.heads else composer_row)
     if stop < 2 or frame.trimmed[stop - 1]:
         return range(0)
     heads, indents, filled = frame.heads, frame.indents, frame.nonblank
@@ -215,16 +211,15 @@ def status_row(frame: Frame) -> range:
     for row in filled[max(0, place - 6) : place][::-1]:
         if heads[row] in "•◦":
             return range(row, row + 1) if "(" in frame.trimmed[row] else range(0)
-        if not indents[row] or _closes(frame.trimmed[row]):
+        if not indents[row] or (heads[row] in _ENDS and _closes(frame, row)):
             break
     return range(0)
 
 
-def _closes(row: str) -> bool:
+def _closes(frame: Frame, row: int) -> bool:
     """Tell whether a row ends a turn: by the time it took, or as interrupted."""
-    if row[:1] == "■":
-        return True
-    return ("Worked for " in row or row[:5] == "done ") and _CLOSING.fullmatch(row) is not None
+    head = frame.heads[row]
+    return head == "■" or (head in _ENDS and _CLOSING.fullmatch(frame.trimmed[row]) is not None)
 
 
 def _is_status(row: str) -> bool:
@@ -497,8 +492,9 @@ def turn_is_open(frame: Frame) -> bool:
     user = frame.heads.rfind("›", 0, composer)
     while user >= 0 and not _is_prompt(frame.trimmed[user]):
         user = frame.heads.rfind("›", 0, user)
+    heads = frame.heads
     for row in range(user + 1, composer):
-        if _closes(frame.trimmed[row]):
+        if heads[row] in _ENDS and _closes(frame, row):
             return False
     if user >= 0:
         return True
