@@ -3,24 +3,33 @@
 A terminal with output waits in a queue; one turn of the loop serves the queue for a few milliseconds and then lets
 everything else run. Those that just became readable come before those that already had a share, so a flood in one
 pane delays neither another pane nor the service. A terminal that is not served is not read: its program waits.
+
+The kernel gives a terminal's output in pieces of 4 KiB, and a read may wait until a busy machine has moved the next
+one. So what a flood wrote is read by a thread, a bounded amount at a time, and only fed here.
 """
 
 import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import cached_property
 
 __all__ = ["ReadScheduler", "Source"]
 
 READ_SIZE = 65536
-TURN = 0.002
+TURN = 0.0005
 """Seconds of one turn."""
-SHARE = 0.001
+SHARE = 0.0005
 """Seconds that one terminal may take of a turn before it goes to the end of the queue."""
+FLOOD = 1 << 18
+"""Bytes without a pause that make a flood."""
+BATCH = 1 << 18
+"""Bytes of a flood that are read at once."""
 SMALLEST_PIECE = 256
 LARGEST_PIECE = READ_SIZE
-_SLOW_PIECE = 0.0008
-_QUICK_PIECE = 0.0002
+_SLOW_PIECE = 0.0003
+_QUICK_PIECE = 0.0001
 
 
 class Source:
@@ -48,7 +57,9 @@ class Source:
         self._piece = SMALLEST_PIECE
         self._listening = False
         self._stopped = False
-        self._drain = False
+        self._unbroken = 0
+        self._after: str | None = None
+        self._fetching = False
 
     def start(self) -> None:
         """Begin to read."""
@@ -84,7 +95,7 @@ class Source:
         fed = ended = False
         more = True
         while more and not self._stopped:
-            if self._position >= len(self._pending) and (state := self._read()) != "data":
+            if self._position >= len(self._pending) and (state := self._more()) != "data":
                 ended = state == "end"
                 more = False
                 break
@@ -102,7 +113,7 @@ class Source:
         if ended:
             self.stop()
             self._ended()
-        elif not more:
+        elif not more and not self._fetching:
             self._listen(True)
         return more
 
@@ -117,15 +128,56 @@ class Source:
         elif seconds < _QUICK_PIECE:
             self._piece = min(LARGEST_PIECE, self._piece * 2)
 
-    def _read(self) -> str:
+    def _more(self) -> str:
         self._pending, self._position = b"", 0
+        after, self._after = self._after, None
+        if after is None or after == "data":
+            if self._unbroken >= FLOOD and self._fetch():
+                return "later"
+            self._pending, after = _read(self._descriptor)
+        self._unbroken = self._unbroken + len(self._pending) if after == "data" else 0
+        return after
+
+    def _fetch(self) -> bool:
+        """Let a thread read; it has a descriptor of its own, since this one's number may mean another file by then."""
         try:
-            self._pending = os.read(self._descriptor, READ_SIZE)
-        except (BlockingIOError, InterruptedError):
-            return "nothing"
-        except OSError:  # EIO: the last program closed the terminal, and everything it wrote was read
-            return "end"
-        return "data" if self._pending else "end"
+            descriptor = os.dup(self._descriptor)
+        except OSError:
+            return False
+        self._fetching = True
+        reading = self._scheduler.loop.run_in_executor(self._scheduler.threads, _read_batch, descriptor)
+        reading.add_done_callback(self._fetched)
+        return True
+
+    def _fetched(self, reading: "asyncio.Future[tuple[bytes, str]]") -> None:
+        self._fetching = False
+        if not self._stopped and not reading.cancelled():
+            self._pending, self._after = reading.result()
+            self._scheduler.enqueue(self, busy=True)
+
+
+def _read(descriptor: int) -> tuple[bytes, str]:
+    """Read once: some bytes and "data", or "nothing" yet, or the "end"."""
+    try:
+        data = os.read(descriptor, READ_SIZE)
+    except (BlockingIOError, InterruptedError):
+        return b"", "nothing"
+    except OSError:  # EIO: the last program closed the terminal, and everything it wrote was read
+        return b"", "end"
+    return data, "data" if data else "end"
+
+
+def _read_batch(descriptor: int) -> tuple[bytes, str]:
+    """Read much, and tell what is to be found after it; closes the descriptor."""
+    pieces, size, state = [], 0, "data"
+    try:
+        while size < BATCH and state == "data":
+            data, state = _read(descriptor)
+            pieces.append(data)
+            size += len(data)
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces), state
 
 
 class ReadScheduler:
@@ -146,9 +198,14 @@ class ReadScheduler:
         """Make a source of this scheduler for a non-blocking descriptor."""
         return Source(self, descriptor, feed, served, ended)
 
-    def enqueue(self, source: Source) -> None:
-        """Serve ``source`` soon."""
-        self._fresh.append(source)
+    @cached_property
+    def threads(self) -> Executor:
+        """What floods are read by."""
+        return ThreadPoolExecutor(2, thread_name_prefix="pane-reader")
+
+    def enqueue(self, source: Source, *, busy: bool = False) -> None:
+        """Serve ``source`` soon; a busy one after those that just became readable."""
+        (self._busy if busy else self._fresh).append(source)
         self._schedule()
 
     def _schedule(self) -> None:

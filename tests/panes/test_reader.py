@@ -1,13 +1,17 @@
 """Fairness of reading, on a loop whose time is the test's."""
 
 import asyncio
+import contextlib
 import os
+import random
+import threading
 from collections.abc import Callable, Iterator
-from typing import cast
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 
-from prowl_svc.panes.reader import ReadScheduler, Source
+from prowl_svc.panes.reader import BATCH, FLOOD, ReadScheduler, Source
 
 
 class Loop:
@@ -191,3 +195,77 @@ def test_fault_is_reported_and_reading_goes_on(slow: Desk) -> None:
         slow.loop.turn()
     assert [9000, 9000] == [slow.taken(name) for name in ("bad", "good")]
     assert slow.loop.reports
+
+
+def writer(data: bytes) -> tuple[int, threading.Thread]:
+    """A pipe's reading end, and a thread that writes everything into it and closes it."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+
+    def write() -> None:
+        view = memoryview(data)
+        with contextlib.suppress(BrokenPipeError):
+            while view:
+                view = view[os.write(writing, view) :]
+        os.close(writing)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return reading, thread
+
+
+async def test_a_flood_that_a_thread_reads_is_whole_and_in_order() -> None:
+    """Far more than what makes a flood arrives as it was written, then its end, once."""
+    data = random.Random(5).randbytes(FLOOD + 3 * BATCH + 12_345)
+    reading, thread = writer(data)
+    taken, ended = bytearray(), asyncio.Event()
+    scheduler = ReadScheduler(asyncio.get_running_loop())
+    scheduler.source(reading, taken.extend, lambda: None, ended.set).start()
+    async with asyncio.timeout(20):
+        await ended.wait()
+    thread.join()
+    assert data == bytes(taken)
+    assert "threads" in vars(scheduler)
+    os.close(reading)
+
+
+async def test_little_output_needs_no_thread() -> None:
+    """What makes no flood is read where it is fed."""
+    reading, thread = writer(bytes(FLOOD // 2))
+    ended = asyncio.Event()
+    scheduler = ReadScheduler(asyncio.get_running_loop())
+    scheduler.source(reading, lambda data: None, lambda: None, ended.set).start()
+    async with asyncio.timeout(20):
+        await ended.wait()
+    thread.join()
+    assert "threads" not in vars(scheduler)
+    os.close(reading)
+
+
+async def test_a_flood_is_stopped_while_a_thread_reads() -> None:
+    """Nothing more is told, and no descriptor stays open."""
+    before = len(os.listdir("/proc/self/fd"))
+    reading, thread = writer(bytes(64 * BATCH))
+    scheduler = ReadScheduler(asyncio.get_running_loop())
+    told: list[int] = []
+    fetching = asyncio.Event()
+
+    class Threads(ThreadPoolExecutor):
+        def submit(self, *args: Any, **kwargs: Any) -> Any:
+            fetching.set()
+            return super().submit(*args, **kwargs)
+
+    scheduler.threads = threads = Threads(1)
+    source = scheduler.source(reading, lambda data: told.append(len(data)), lambda: None, lambda: told.append(-1))
+    source.start()
+    async with asyncio.timeout(20):
+        await fetching.wait()
+        source.stop()
+        os.close(reading)
+        count = len(told)
+        await asyncio.to_thread(threads.shutdown)
+        await asyncio.to_thread(thread.join)
+    await asyncio.sleep(0)
+    assert count == len(told)
+    assert -1 not in told
+    assert before == len(os.listdir("/proc/self/fd"))
