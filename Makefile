@@ -34,10 +34,7 @@ conformance: setup
 	$(BIN)/python -m tests.conformance $(DATA)
 
 bench: setup
-	$(BIN)/python -m benchmarks.bench_terminal $(ARGS)
-	$(BIN)/python -m benchmarks.bench_screens $(ARGS)
-	$(BIN)/python -m benchmarks.bench_proctable $(ARGS)
-	$(BIN)/python -m benchmarks.bench_codex_logs
+	$(BIN)/python -m benchmarks $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ With ``--check`` nothing is written; exits 1 and names the files that are stale.
 """
 
 import filecmp
+import os
 import sys
 import tempfile
 from importlib.resources import files
@@ -17,6 +18,8 @@ OUT = PROTO.parent / "clients" / "prowl_client" / "gen"
 
 def generate(out: Path) -> None:
     """Write all generated modules and stubs below ``out``."""
+    # protoc looks its plugins up on the PATH; they are installed beside this interpreter, activated or not.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     sources = sorted(str(path.relative_to(PROTO)) for path in PROTO.rglob("*.proto"))
     code = protoc.main(
         [
