@@ -1,15 +1,16 @@
-"""How long one sample takes after an append: ``python benchmarks/bench_codex_logs.py [MiB]``.
+"""How long one sample takes after an append: ``python -m benchmarks.bench_codex_logs [MiB] [--json]``.
 
 The records are those of real sessions by kind and size: short events, long messages and tool output, now and then a
 turn. The best of several rounds is printed, since other programs share the machine.
 """
 
+import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.figures import show, under
 from prowl_svc._fast import codexlog
 from prowl_svc.evidence.codex_logs import LogState, read_logs
 
@@ -39,8 +40,15 @@ def turn(number: int) -> bytes:
     return b"".join(steps)
 
 
+TARGET_MS = 20.0
+
+
 def main() -> None:
-    size = int(float(sys.argv[1] if len(sys.argv) > 1 else 2) * (1 << 20))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("mebibytes", nargs="?", type=float, default=2.0, help="size of the append (2)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    options = parser.parse_args()
+    size = int(options.mebibytes * (1 << 20))
     data, number = b"", 0
     while len(data) + len(turn(number)) <= size:
         data += turn(number)
@@ -58,10 +66,9 @@ def main() -> None:
             times.append(time.perf_counter() - began)
             assert failure is None
     how = "compiled" if codexlog.COMPILED else "interpreted"
-    print(
-        f"{how}: {len(data) / (1 << 20):.2f} MiB appended, {len(facts)} facts, best {min(times) * 1e3:.1f} ms, "
-        f"median {sorted(times)[ROUNDS // 2] * 1e3:.1f} ms"
-    )
+    name = f"append of {len(data) / (1 << 20):.2f} MiB to a Codex log, {len(facts)} facts, {how}"
+    show(under(f"{name}, best", min(times) * 1e3, "ms", TARGET_MS), options.json)
+    show(under(f"{name}, median", sorted(times)[ROUNDS // 2] * 1e3, "ms", TARGET_MS), options.json)
 
 
 if __name__ == "__main__":

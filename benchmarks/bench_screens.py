@@ -1,4 +1,4 @@
-"""CPU time of one classification over the recorded screens: median, 99th percentile and slowest, per agent.
+"""CPU time of one classification over the recorded screens: median and 99th percentile, per agent.
 
 Run it as ``python -m benchmarks.bench_screens [--agent NAME] [--rounds N]``; ``PROWL_PURE=1`` measures the interpreted
 row scan. Every screen is padded to its terminal's height, as a live pane gives it.
@@ -9,9 +9,9 @@ import gc
 import json
 import statistics
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.figures import quantile, show, under
 from prowl_svc._fast import rows as fast_rows
 from prowl_svc.model.agents import Agent
 from prowl_svc.screens.classify import classify, screen_of
@@ -43,10 +43,7 @@ def best_of(agent: Agent, rows: list[str], title: str, rounds: int) -> float:
     return best
 
 
-def quantile(values: Sequence[float], part: float) -> float:
-    """Return the value below which ``part`` of the sorted values lies."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+MEDIAN_US, P99_US = 20.0, 80.0
 
 
 def main() -> None:
@@ -54,9 +51,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--agent", help="only this agent (short id)")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.add_argument("--slowest", type=int, default=0, help="name this many of the slowest screens")
     options = parser.parse_args()
-    print(f"row scan: {'compiled' if fast_rows.COMPILED else 'interpreted'}")
+    how = "compiled" if fast_rows.COMPILED else "interpreted"
     times: dict[str, list[float]] = {}
     named: list[tuple[float, str]] = []
     gc.disable()
@@ -69,10 +67,9 @@ def main() -> None:
     everything = [taken for each in times.values() for taken in each]
     for agent_name, each in [*sorted(times.items()), ("all", everything)]:
         if each:
-            print(
-                f"{agent_name:10} {len(each):5} screens  median {statistics.median(each):6.1f} µs"
-                f"  p99 {quantile(each, 0.99):6.1f} µs  slowest {max(each):6.1f} µs"
-            )
+            of = f"{agent_name}, {len(each)} screens, {how}"
+            show(under(f"classification median, {of}", statistics.median(each), "µs", MEDIAN_US), options.json)
+            show(under(f"classification p99, {of}", quantile(each, 0.99), "µs", P99_US), options.json)
     for taken, name in sorted(named, reverse=True)[: options.slowest]:
         print(f"  {taken:6.1f} µs  {name}")
 
