@@ -24,7 +24,8 @@ def snapshot(revision: int = 0) -> Snapshot:
 
 async def drain(observer: Observer) -> list[str]:
     """All events until the stream ends, one string each."""
-    text = b"".join([batch async for batch in observer]).decode()
+    async with asyncio.timeout(5):  # a stream that never ends must fail the test, not hold it up
+        text = b"".join([batch async for batch in observer]).decode()
     return text.split(";")[:-1]
 
 
