@@ -2,12 +2,13 @@
 
 import importlib.util
 import os
+import sys
 import sysconfig
 from dataclasses import dataclass
 
 __all__ = ["HOT_PATHS", "HotPath", "hot_paths"]
 
-HOT_PATHS = ("rows", "proctable", "engine", "codexlog")
+HOT_PATHS = ("rows", "proctable", "engine", "codexlog", "flows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ def _state(name: str) -> HotPath:
     if os.environ.get("PROWL_PURE") == "1":
         return HotPath(name, False, "PROWL_PURE=1 is set")
     module = f"prowl_svc._fast._{name}"
+    if name == "flows" and sys.platform != "linux":
+        return HotPath(name, False, "waits on epoll, which only Linux has")
     if importlib.util.find_spec(module) is None:
         tag = sysconfig.get_config_var("SOABI") or "this interpreter"
         return HotPath(name, False, f"not built for {tag}; install with a C compiler to have it")

@@ -11,9 +11,10 @@ import os
 import selectors
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from prowl_svc._fast.flows import Flows
 from prowl_svc.identity.ancestry import ReadProcess, freeze
 from prowl_svc.identity.caller import Caller
 from prowl_svc.identity.portable import Peer, System, ended
@@ -67,16 +68,27 @@ class _Link:
 class FrontDoor:
     """Relays every connection of ``listener`` to the socket at ``upstream`` and knows who opened it.
 
-    Only connections of ``uid`` are let in. ``read`` reads one process. The listener belongs to the door from here on.
+    Only connections of ``uid`` are let in. ``read`` reads one process. ``flows`` passes bytes on while nothing else is
+    to be done. The listener belongs to the door from here on.
     """
 
-    def __init__(self, listener: socket.socket, upstream: str, *, uid: int, read: ReadProcess, system: System) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        upstream: str,
+        *,
+        uid: int,
+        read: ReadProcess,
+        system: System,
+        flows: Callable[[int], Flows] = Flows,
+    ) -> None:
         self._listener = listener
         self._upstream = upstream
         self._uid = uid
         self._read = read
         self._system = system
         self._selector = selectors.DefaultSelector()
+        self._flows = flows(CHUNK)
         self._callers: dict[str, Caller] = {}
         self._links: dict[_Link, None] = {}
         self._dialing: list[_Link] = []
@@ -126,13 +138,13 @@ class FrontDoor:
     def _turn(self) -> bool:
         resting = self._paused
         timeout = _REDIAL_S if self._dialing else _PAUSE_S if resting else None
-        for key, mask in self._selector.select(timeout):
+        for key, mask, data in self._flows.wait(self._selector, timeout):
             if key.fileobj is self._woken:
                 return False
             if key.fileobj is self._listener:
                 self._accept_all()
             elif not key.data.closed:
-                self._guarded(key.data, key.fileobj, mask)
+                self._guarded(key.data, key.fileobj, mask, data)
         if resting:
             self._paused = False
             self._selector.register(self._listener, selectors.EVENT_READ, None)
@@ -142,12 +154,12 @@ class FrontDoor:
                 self._dial(link)
         return True
 
-    def _guarded(self, link: _Link, end: object, mask: int) -> None:
+    def _guarded(self, link: _Link, end: object, mask: int, data: bytes | None) -> None:
         try:
             if isinstance(end, int):
                 self._vouch(link)
             else:
-                self._move(link, end, mask)
+                self._move(link, end, mask, data)
         except Exception as error:  # one connection's trouble is never another's
             log.error("a connection is closed after %s", type(error).__name__)
             self._close(link)
@@ -229,9 +241,13 @@ class FrontDoor:
 
     # Relaying
 
-    def _move(self, link: _Link, end: object, mask: int) -> None:
+    def _move(self, link: _Link, end: object, mask: int, data: bytes | None) -> None:
         up, down = link.up, link.down
         from_client = end is link.client
+        if data is not None:
+            if from_client:
+                self._vouch(link)
+            (up if from_client else down).take(data)
         if mask & selectors.EVENT_WRITE:
             (down if from_client else up).flush()
         if mask & selectors.EVENT_READ:
@@ -246,7 +262,7 @@ class FrontDoor:
 
     def _watch(self, link: _Link) -> None:
         """Watch each end for what can be done with it now: more input, or room for what is held."""
-        link.flowing = link.up.wants_input and link.down.wants_input
+        self._flow(link, link.up.wants_input and link.down.wants_input)
         for end, outgoing, incoming in ((link.client, link.up, link.down), (link.server, link.down, link.up)):
             mask = (selectors.EVENT_READ if outgoing.wants_input else 0) | (
                 selectors.EVENT_WRITE if incoming.held else 0
@@ -261,6 +277,13 @@ class FrontDoor:
                 self._selector.modify(end, mask, link)
             else:
                 self._selector.unregister(end)
+
+    def _flow(self, link: _Link, flowing: bool) -> None:
+        link.flowing = flowing
+        if flowing:
+            self._flows.open(link.client.fileno(), link.server.fileno(), -1 if link.pidfd is None else link.pidfd)
+        else:
+            self._flows.close(link.client.fileno(), link.server.fileno())
 
     def _vouch(self, link: _Link) -> None:
         """Before bytes are passed on, make sure that nobody but the connector can have written them.
@@ -278,6 +301,7 @@ class FrontDoor:
                 self._selector.unregister(link.pidfd)
             _close_pidfd(link.pidfd)
             link.pidfd = None
+            self._flow(link, link.flowing)
 
     def _close(self, link: _Link) -> None:
         if link.closed:
@@ -286,6 +310,7 @@ class FrontDoor:
         # First the entry: once the socket is closed, anyone could bind its name.
         del self._callers[link.name]
         del self._links[link]
+        self._flow(link, False)
         self._drop_pidfd(link)
         for end, mask in link.masks.items():
             if mask:

@@ -58,6 +58,11 @@ class Pipe:
             if count < len(self._scratch):
                 return
 
+    def take(self, data: bytes) -> None:
+        """Pass on what was read from the source already."""
+        if not self.done:
+            self._send(memoryview(data))
+
     def flush(self) -> None:
         """Pass on what was held back; the target is ready for it."""
         if self._held and not self.done:

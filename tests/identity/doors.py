@@ -8,17 +8,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from prowl_svc._fast import _flows_py
+from prowl_svc._fast.flows import Flows
 from prowl_svc.identity.caller import Caller
 from prowl_svc.identity.frontdoor import FrontDoor, listen
 from prowl_svc.identity.portable import Linux, System
 from prowl_svc.probe.prober import system_table
 
 PATIENCE = 20.0
+FLOWS = {"interpreted": _flows_py.Flows, "in use": Flows}
 
 
 class Entrance:
     """The door, and a server behind it whose side of each connection a test holds in its hands."""
+
+    flows: Callable[[int], Any] = Flows
+    """What doors pass bytes on with; tests run with each implementation."""
 
     def __init__(self, folder: Path, system: System, uid: int) -> None:
         self.public = str(folder / "public")
@@ -27,7 +34,14 @@ class Entrance:
         self.server.bind(self.private)
         self.server.listen(4096)
         self.server.settimeout(PATIENCE)
-        self.door = FrontDoor(listen(self.public), self.private, uid=uid, read=system_table().process, system=system)
+        self.door = FrontDoor(
+            listen(self.public),
+            self.private,
+            uid=uid,
+            read=system_table().process,
+            system=system,
+            flows=type(self).flows,
+        )
 
     def connect(self) -> socket.socket:
         """A client connection of this process."""

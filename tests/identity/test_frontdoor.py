@@ -14,9 +14,16 @@ import pytest
 from prowl_svc.identity.frontdoor import FrontDoor, listen
 from prowl_svc.identity.portable import Linux, Peer, raise_descriptor_limit
 from prowl_svc.identity.relay import CHUNK
-from tests.identity.doors import descriptors, entrance, settle, spawn
+from tests.identity.doors import FLOWS, Entrance, descriptors, entrance, settle, spawn
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="abstract names and pidfds are Linux's")
+
+
+@pytest.fixture(autouse=True, params=list(FLOWS))
+def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of a door holds with both implementations of its flows."""
+    monkeypatch.setattr(Entrance, "flows", FLOWS[request.param])
+
 
 CONNECT = "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
 
