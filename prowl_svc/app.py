@@ -9,11 +9,11 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from prowl.v1 import agents_pb2, dispatch_pb2, feed_pb2, panes_pb2, profiles_pb2, server_pb2
 
 from prowl_svc.clocks import Clocks
@@ -33,7 +33,7 @@ from prowl_svc.rpc.agents import AgentServicer
 from prowl_svc.rpc.callers import Callers, Gate
 from prowl_svc.rpc.dispatching import DispatchServicer
 from prowl_svc.rpc.encode import encode_event
-from prowl_svc.rpc.handlers import service_handler
+from prowl_svc.rpc.handlers import method_handlers
 from prowl_svc.rpc.panes import PaneServicer
 from prowl_svc.rpc.server import ServerServicer
 from prowl_svc.rpc.signalling import Signalling
@@ -168,13 +168,17 @@ class Service:
             "DispatchService": DispatchServicer(**rooms),
             "ServerService": ServerServicer(self.config, self.clocks.wall_ns(), self._counts),
         }
-        server = grpc.aio.server(options=_OPTIONS, interceptors=[Gate(self.callers)])
+        server = grpc.aio.server(options=_OPTIONS)
+        gate = Gate(server, self.callers)
         for service in _SERVICES:
             encoded = ("Observe",) if service.name == "AgentService" else ()
-            server.add_generic_rpc_handlers((service_handler(service, servicers.get(service.name), encoded),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+            handlers = method_handlers(service, servicers.get(service.name), encoded)
+            gate.add_registered_method_handlers(service.full_name, handlers)
+        standard = cast(grpc.aio.Server, gate)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, standard)
         names = [service.full_name for service in _SERVICES]
-        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        reflected = reflection.aio.ReflectionServicer([*names, health.SERVICE_NAME, reflection.SERVICE_NAME])
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(reflected, standard)  # type: ignore[no-untyped-call]
         server.add_insecure_port(f"unix:{self._private}")
         await server.start()
         self._server = server

@@ -2,8 +2,8 @@
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 import grpc
 
@@ -13,10 +13,11 @@ from prowl_svc.model.errors import Code, ProwlError
 from prowl_svc.model.process import Generation
 from prowl_svc.rpc.errors import abort
 
-__all__ = ["Callers", "Gate"]
+__all__ = ["Callers", "Gate", "Handler"]
 
 log = logging.getLogger("prowl.identity")
 
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 DaemonThreads = Mapping[Generation, Mapping[str, tuple[str, Generation]]]
 
 
@@ -63,53 +64,60 @@ class Callers:
         self._warnings.failed(why, self._clock(), f"(pid {caller.pid if caller is not None else 'unknown'})")
 
 
-class Gate(grpc.aio.ServerInterceptor):
-    """Refuses every call that did not come through the front door."""
+class Gate:
+    """Adds handlers to a server so that every call is refused that did not come through the front door.
 
-    def __init__(self, callers: Callers) -> None:
+    It takes the place of the server where handlers are added. An interceptor would do the same, but make a handler
+    anew for each call.
+    """
+
+    def __init__(self, server: grpc.aio.Server, callers: Callers) -> None:
+        self._server = server
         self._callers = callers
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Any:
-        """Wrap the handler, since only its context knows the peer."""
-        handler = await continuation(handler_call_details)
-        if handler is None:
-            return None
-        behaviours = {
-            (False, False): ("unary_unary", grpc.unary_unary_rpc_method_handler),
-            (False, True): ("unary_stream", grpc.unary_stream_rpc_method_handler),
-            (True, False): ("stream_unary", grpc.stream_unary_rpc_method_handler),
-            (True, True): ("stream_stream", grpc.stream_stream_rpc_method_handler),
-        }
-        name, make = behaviours[handler.request_streaming, handler.response_streaming]
-        wrapped = (
-            self._stream(getattr(handler, name)) if handler.response_streaming else self._single(getattr(handler, name))
-        )
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Leave these out: they say of no method whether they have it before it is called, so they cannot be kept."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
+        """Add the methods of a service; gRPC finds them without asking each service for every call."""
+        guarded = {name: self._guarded(handler) for name, handler in handlers.items()}
+        self._server.add_registered_method_handlers(service, guarded)
+
+    def _guarded(self, handler: Any) -> Handler:
+        name, make = _KINDS[handler.request_streaming, handler.response_streaming]
+        behaviour = getattr(handler, name)
+        generates = inspect.isasyncgenfunction(behaviour)
         return make(
-            wrapped,
+            (self._stream if generates else self._single)(behaviour),
             request_deserializer=handler.request_deserializer,
             response_serializer=handler.response_serializer,
         )
 
     def _single(self, behaviour: Any) -> Any:
         async def call(request: Any, context: Any) -> Any:
-            await self._check(context)
+            if not self._callers.known(context):
+                await self._refuse(context)
             return await behaviour(request, context)
 
         return call
 
     def _stream(self, behaviour: Any) -> Any:
         async def generate(request: Any, context: Any) -> Any:
-            await self._check(context)
+            if not self._callers.known(context):
+                await self._refuse(context)
             async for response in behaviour(request, context):
                 yield response
 
-        return generate if inspect.isasyncgenfunction(behaviour) else self._single(behaviour)
+        return generate
 
-    async def _check(self, context: Any) -> None:
-        if not self._callers.known(context):
-            self._callers.turned_away(context, "a call that went round the public socket is refused")
-            await abort(context, ProwlError(Code.SOURCE_REQUIRED, "Connect to the public socket; this one is private."))
+    async def _refuse(self, context: Any) -> None:
+        self._callers.turned_away(context, "a call that went round the public socket is refused")
+        await abort(context, ProwlError(Code.SOURCE_REQUIRED, "Connect to the public socket; this one is private."))
+
+
+_KINDS: dict[tuple[bool, bool], tuple[str, Callable[..., Handler]]] = {
+    (False, False): ("unary_unary", grpc.unary_unary_rpc_method_handler),
+    (False, True): ("unary_stream", grpc.unary_stream_rpc_method_handler),
+    (True, False): ("stream_unary", grpc.stream_unary_rpc_method_handler),
+    (True, True): ("stream_stream", grpc.stream_stream_rpc_method_handler),
+}

@@ -12,9 +12,10 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from prowl_svc.model.errors import Code, ProwlError
+from prowl_svc.rpc.callers import Handler
 from prowl_svc.rpc.errors import abort
 
-__all__ = ["service_handler"]
+__all__ = ["method_handlers"]
 
 log = logging.getLogger("prowl.rpc")
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -22,20 +23,17 @@ _BROKEN = object()
 """What stands for a request that could not be decoded, since only the behaviour can answer properly."""
 
 
-def service_handler(
-    service: ServiceDescriptor, servicer: object, encoded: Collection[str] = ()
-) -> grpc.GenericRpcHandler:
-    """Return the handler of ``service``: each method calls the servicer's method of the same name.
+def method_handlers(service: ServiceDescriptor, servicer: object, encoded: Collection[str] = ()) -> dict[str, Handler]:
+    """Return the handlers of ``service`` by method: each calls the servicer's method of the same name.
 
     A method that the servicer lacks answers UNIMPLEMENTED with reason NOT_IMPLEMENTED. Responses of the methods named
     in ``encoded`` are bytes already. A ProwlError ends the call with its status; anything else is logged without its
     text and ends it with INTERNAL.
     """
-    handlers = {
+    return {
         method.name: _handler(method, getattr(servicer, method.name, None), method.name in encoded)
         for method in service.methods
     }
-    return grpc.method_handlers_generic_handler(service.full_name, handlers)
 
 
 def _handler(method: MethodDescriptor, call: Callable[..., Any] | None, encoded: bool) -> Any:
