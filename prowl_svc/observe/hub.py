@@ -1,14 +1,14 @@
 """Per-pane multicast of encoded events: bounded observers, shared bytes, explicit overflow (signals.md §1).
 
-The hub knows bytes and plain values. An event is encoded once; every observer holds a reference to the same bytes.
+The hub knows bytes and plain values. An event is encoded once and kept once; an observer knows how far it has read.
 What an observer has not taken yet is handed over joined, since a message costs far more than a byte.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -19,7 +19,7 @@ __all__ = ["CAPACITY", "JOIN_LIMIT", "Hub", "Observer", "Overflow", "Pace"]
 CAPACITY = 64
 JOIN_LIMIT = 32 * 1024
 _MEMO_LIMIT = 8
-_BURST = 0.625  # of the capacity: with so many events pending nobody rests, so that pacing makes no observer overflow
+_BURST = 0.8  # of the capacity: with so many events pending nobody rests, so that pacing makes no observer overflow
 _CROWD = 32
 _REST = 6.0  # times the first half of a round; the other half comes while the messages leave
 _REST_MAX_S = 0.25
@@ -50,14 +50,17 @@ class Overflow:
 
 
 class _Topic:
-    """The observers of one pane, the number of its last published event, and the joins of recent ranges.
+    """The observers of one pane, its last events, the number of them that were published, and joins of recent ranges.
 
-    ``told`` is the number of the last event that waiting observers were woken for; they rest until ``rested``.
+    No observer overflows before ``full_at`` events were published. ``told`` is the number of the last event that
+    waiting observers were woken for; they rest until ``rested``.
     """
 
     __slots__ = (
         "__weakref__",
+        "full_at",
         "joins",
+        "log",
         "observers",
         "rested",
         "revision",
@@ -67,15 +70,30 @@ class _Topic:
         "told",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, capacity: int) -> None:
         self.observers: dict[Observer, None] = {}
+        self.log: deque[bytes] = deque(maxlen=capacity)
         self.sequence = 0
+        self.full_at: float = 0
         self.revision = 0
         self.joins: dict[tuple[int, int], tuple[bytes, bytes, int]] = {}
         self.snapshot: tuple[Snapshot, bytes] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.told = 0
         self.rested = 0.0
+
+    def since(self, number: int) -> Iterator[bytes]:
+        """Return the events after the first ``number`` ones; they must still be in the log."""
+        return islice(self.log, len(self.log) - (self.sequence - number), None)
+
+    def add(self, chunk: bytes, revision: int) -> None:
+        """Append an event; an observer that has no room for it overflows."""
+        if self.sequence >= self.full_at:
+            for late in [observer for observer in self.observers if observer.full_at <= self.sequence]:
+                late._overflow(revision)
+            self.full_at = min((observer.full_at for observer in self.observers), default=0)
+        self.log.append(chunk)
+        self.sequence += 1
 
 
 class Observer:
@@ -85,13 +103,13 @@ class Observer:
     ``interrupted`` then tell which. One task reads an observer.
     """
 
-    __slots__ = ("_end", "_first", "_greeted", "_interrupted", "_lost", "_pending", "_topic", "_waiter")
+    __slots__ = ("_end", "_greeted", "_interrupted", "_lost", "_next", "_own", "_topic", "_waiter")
 
     def __init__(self, topic: _Topic, *chunks: bytes, end: bool = False) -> None:
         self._topic = topic
-        self._pending: deque[bytes] = deque(chunks)
-        # The number of the oldest pending event; the snapshot stands where the last event before it stood.
-        self._first = topic.sequence
+        # What comes before the log, and after the end of the subscription all there is.
+        self._own: deque[bytes] = deque(chunks)
+        self._next = topic.sequence
         self._lost: int | None = None
         self._greeted = False
         self._interrupted = False
@@ -111,7 +129,14 @@ class Observer:
     @property
     def undelivered(self) -> int:
         """How many events wait to be taken."""
-        return len(self._pending)
+        return len(self._own) + (0 if self._end else self._topic.sequence - self._next)
+
+    @property
+    def full_at(self) -> int:
+        """How many events the pane will have had when there is no room for a further one."""
+        capacity = self._topic.log.maxlen
+        assert capacity is not None
+        return self._next + capacity - len(self._own)
 
     def __aiter__(self) -> "Observer":
         """Return itself."""
@@ -119,7 +144,7 @@ class Observer:
 
     async def __anext__(self) -> bytes:
         """Return the pending events as one message body of at most about 32 KiB, waiting for the first."""
-        while not self._pending or self._resting:
+        while not self.undelivered or self._resting:
             if self._end:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
@@ -136,27 +161,30 @@ class Observer:
 
     def close(self) -> None:
         """Leave the pane and let go of what is held; closing twice is harmless."""
-        self._pending.clear()
         self._finish()
+        self._own.clear()
 
     def _take(self) -> bytes:
         # Observers of one pane hold the same events in the same order, so a range of numbers names the bytes; only
         # the snapshot in front may be another, which its identity tells.
         self._greeted = True
-        pending = self._pending
-        head, joins, key = pending[0], self._topic.joins, (self._first, len(pending))
+        topic, own, pending = self._topic, self._own, self.undelivered
+        head = own[0] if own else next(topic.since(self._next))
+        joins, key = topic.joins, (self._next - len(own), pending)
         held = joins.get(key)
         if held is None or held[0] is not head:
             if len(joins) >= _MEMO_LIMIT:
                 joins.clear()
-            held = joins[key] = (head, *_join(pending))
+            chunks = list(own if self._end else chain(own, topic.since(self._next)))
+            held = joins[key] = (head, *_join(chunks))
         _, body, count = held
-        self._first += count
-        if count == len(pending):
-            pending.clear()
+        first = min(count, len(own))
+        if first == len(own):
+            own.clear()
         else:
-            for _ in range(count):
-                pending.popleft()
+            for _ in range(first):
+                own.popleft()
+        self._next += count - first
         return body
 
     def _overflow(self, revision: int) -> None:
@@ -168,8 +196,12 @@ class Observer:
         self._finish()
 
     def _finish(self) -> None:
-        self._end = True
-        self._topic.observers.pop(self, None)
+        if not self._end:
+            # The log goes on without it.
+            self._own.extend(self._topic.since(self._next))
+            self._next = self._topic.sequence
+            self._end = True
+            self._topic.observers.pop(self, None)
         self._wake()
 
     def _wake(self) -> None:
@@ -177,7 +209,7 @@ class Observer:
             self._waiter.set_result(None)
 
 
-def _join(pending: deque[bytes]) -> tuple[bytes, int]:
+def _join(pending: list[bytes]) -> tuple[bytes, int]:
     """Return the first of the chunks as one body of at most about 32 KiB, and how many these are."""
     count = size = 0
     for chunk in pending:
@@ -214,18 +246,19 @@ class Hub:
         """Register an observer of ``surface`` that starts with ``snapshot``, which must be the owner's present view."""
         topic = self._topics.get(surface)
         if topic is None:
-            topic = self._topics[surface] = _Topic()
+            topic = self._topics[surface] = _Topic(self._capacity)
         topic.revision = snapshot.revision
         if topic.snapshot is None or topic.snapshot[0] != snapshot:
             topic.snapshot = (snapshot, self._encode(snapshot))
         observer = Observer(topic, topic.snapshot[1])
+        topic.full_at = min(topic.full_at, observer.full_at) if topic.observers else observer.full_at
         topic.observers[observer] = None
         return observer
 
     def absent(self) -> Observer:
         """Return the finite stream of a pane that is not live: an empty snapshot at revision 0, then closed."""
         empty = Snapshot(agent=None, latest_signal=None, revision=0)
-        return Observer(_Topic(), self._encode(empty), self._encode(Closed(0)), end=True)
+        return Observer(_Topic(self._capacity), self._encode(empty), self._encode(Closed(0)), end=True)
 
     def publish(self, surface: str, event: ObserveEvent) -> None:
         """Hand ``event`` to every observer of ``surface``; a ``Closed`` event is the last one and ends the streams."""
@@ -234,16 +267,7 @@ class Hub:
             return
         topic.revision = event.revision
         if topic.observers:
-            topic.sequence += 1
-            chunk = self._encode(event)
-            late = []
-            for observer in topic.observers:
-                if len(observer._pending) < self._capacity:
-                    observer._pending.append(chunk)
-                else:
-                    late.append(observer)
-            for observer in late:
-                observer._overflow(event.revision)
+            topic.add(self._encode(event), event.revision)
             self._tell(topic)
         if isinstance(event, Closed):
             for observer in tuple(topic.observers):

@@ -49,6 +49,19 @@ async def test_pending_events_arrive_as_one_message() -> None:
     assert b"Snapshot:0;Changed:1;" == await anext(observer)
 
 
+async def test_a_snapshot_is_never_taken_for_an_event_that_another_holds() -> None:
+    """Observers that came before and after an event each get their own first bytes, whoever reads first."""
+    for late_first in (True, False):
+        hub = Hub(encode)
+        early = hub.subscribe("p", snapshot())
+        await anext(early)
+        hub.publish("p", Removed(1))
+        late = hub.subscribe("p", snapshot(1))
+        readers = [late, early] if late_first else [early, late]
+        got = {id(reader): await anext(reader) for reader in readers}
+        assert [b"Removed:1;", b"Snapshot:1;"] == [got[id(early)], got[id(late)]]
+
+
 async def test_two_observers_are_independent() -> None:
     """What one observer takes or loses does not touch the other."""
     hub = Hub(encode, capacity=2)
@@ -326,7 +339,11 @@ def test_every_observer_sees_a_gapless_prefix(steps: list[str | tuple[str, int]]
         for step in steps:
             if step == "publish":
                 revision += 1
+                full = [
+                    observer.overflow is not None or observer.undelivered == capacity for observer, _, _ in observers
+                ]
                 hub.publish("p", Removed(revision))
+                assert full == [observer.overflow is not None for observer, _, _ in observers]
             elif step == "join":
                 observers.append((hub.subscribe("p", snapshot(revision)), revision, []))
             elif observers:
