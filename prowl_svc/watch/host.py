@@ -68,12 +68,18 @@ class Launch:
 
 @dataclass(slots=True)
 class _Facts:
-    """Where a pane is: the folder that was known last, that was read within the last second, that a program told."""
+    """Where a pane is: the folder that was known last, that was read within the last second, that a program told.
+
+    ``owner`` is the worktree of ``owner_of``, as it was looked up at ``owner_at``.
+    """
 
     known: str
     read_at: float = float("-inf")
     cwd: str | None = None
     reported: str | None = None
+    owner: Worktree | None = None
+    owner_of: str = ""
+    owner_at: float = float("-inf")
 
 
 class Host:
@@ -203,10 +209,15 @@ class Host:
         return facts.cwd or facts.reported
 
     def worktree(self, pane: HostedPane) -> Worktree | None:
-        """Return the owner of the folder where the pane is or was last; None for a pane that ended long ago."""
+        """Return the owner of the folder where the pane is or was last, kept for a second; None long after its end."""
         cwd = self.cwd(pane)
         facts = self._facts.get(pane.id)
-        return None if facts is None else self._worktrees.find(cwd or facts.known)
+        if facts is None:
+            return None
+        place, now = cwd or facts.known, self._clocks.monotonic()
+        if facts.owner is None or facts.owner_of != place or now - facts.owner_at >= _FACTS_LIFETIME:
+            facts.owner, facts.owner_of, facts.owner_at = self._worktrees.find(place), place, now
+        return facts.owner
 
     def busy(self, owner: Worktree) -> bool:
         """Tell whether any pane of a worktree is busy."""

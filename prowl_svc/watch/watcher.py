@@ -29,6 +29,7 @@ from prowl_svc.screens.classify import classify
 from prowl_svc.signals.records import Records
 from prowl_svc.signals.surface import Facts
 from prowl_svc.terminal.screen import Screen
+from prowl_svc.watch.liveness import Liveness
 from prowl_svc.watch.pulse import Pulse
 from prowl_svc.watch.sessions import SessionLookup, SessionSource
 from prowl_svc.watch.viewers import Viewers
@@ -114,6 +115,7 @@ class Watcher:
         self._wakeup = asyncio.Event()
         self._watched_pid: int | None = None
         self._pidfd: int | None = None
+        self._launch_alive = Liveness(environment.prober.table)
 
     # What happens to the pane
 
@@ -209,9 +211,9 @@ class Watcher:
         """The launch process and the trusted session, for evidence epochs; looks whether the process still lives."""
         launch = self.presence.launch
         if launch is None:
+            self._launch_alive.close()
             return Facts()
-        now = self._env.prober.table.process(launch.pid)
-        generation = launch.generation if now is not None and now.generation == launch.generation else None
+        generation = launch.generation if self._launch_alive.alive(launch.generation) else None
         return Facts(generation, self.session.trusted if self.session is not None else None)
 
     def evidence(self) -> list[str]:
@@ -255,6 +257,7 @@ class Watcher:
             self._env.pulse.forget(self._catch_up)
             self._sessions.cancel()
             self._watch_process(None)
+            self._launch_alive.close()
 
     async def _scan_guarded(self) -> None:
         try:
@@ -368,7 +371,8 @@ class Watcher:
             self._schedule,
             self._monotonic(),
             present=True,
-            pushed=self.coordinator.pushed and self.presence.identified,
+            # Without a timer only the kernel can tell that the process died.
+            pushed=self.coordinator.pushed and self.presence.identified and self._pidfd is not None,
         )
         if (more := self._catch_up()) is not None:
             self._env.pulse.at(self._catch_up, more)
