@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import grpc
 import pytest
 from prowl.v1 import agents_pb2_grpc, common_pb2, panes_pb2, panes_pb2_grpc
 
@@ -17,11 +18,16 @@ from tests.service.test_watching import PROGRAM, PYTHON, Watch, tell
 
 
 class Leaping(Clocks):
-    """The system's clocks; ``leap`` is how far the test has put the steady one forward, in seconds."""
+    """The system's clocks; ``leap`` is how far the test has put the steady one forward, in seconds.
+
+    ``asked`` counts how often somebody wanted to know the time.
+    """
 
     leap = 0.0
+    asked = 0
 
     def monotonic(self) -> float:
+        Leaping.asked += 1
         return time.monotonic() + Leaping.leap
 
 
@@ -93,23 +99,43 @@ async def test_progress_ends_with_the_program_that_showed_it(service: Service, f
         await until(resting, 6)
 
 
-async def test_the_last_title_of_a_pane_with_pushed_status_is_told(service: Service, folder: Path) -> None:
-    """Titles are told once a second, and the last one also when nothing is written after it."""
+async def pushing(channel: grpc.aio.Channel, folder: Path) -> Watch:
+    """An agent that has reported that it works, and what is told of its pane."""
+    panes = panes_pb2_grpc.PaneServiceStub(channel)
     (folder / "screens.json").write_text("{}", "utf-8")
     (folder / "claude").symlink_to(PYTHON)
+    argv = [str(folder / "claude"), str(PROGRAM), str(folder / "screens.json")]
+    created = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=argv, cwd=str(folder)))
+
+    async def ready() -> bool:
+        return "ready" in (await panes.ReadPane(panes_pb2.ReadPaneRequest())).text
+
+    await until(ready)
+    watch = Watch(agents_pb2_grpc.AgentServiceStub(channel), created.target.pane.id)
+    await tell(panes, created.target.pane.id, r"!\x1b]7501;state=working:app=claude-code\x07")
+    await watch.status(common_pb2.AGENT_STATUS_WORKING)
+    return watch
+
+
+async def test_the_last_title_of_a_pane_with_pushed_status_is_told(service: Service, folder: Path) -> None:
+    """Titles are told once a second, and the last one also when nothing is written after it."""
     async with dial(service) as channel:
+        watch = await pushing(channel, folder)
         panes = panes_pb2_grpc.PaneServiceStub(channel)
-        argv = [str(folder / "claude"), str(PROGRAM), str(folder / "screens.json")]
-        created = await panes.CreatePane(panes_pb2.CreatePaneRequest(argv=argv, cwd=str(folder)))
-        pane = created.target.pane.id
-
-        async def ready() -> bool:
-            return "ready" in (await panes.ReadPane(panes_pb2.ReadPaneRequest(pane=pane))).text
-
-        await until(ready)
-        watch = Watch(agents_pb2_grpc.AgentServiceStub(channel), pane)
-        await tell(panes, pane, r"!\x1b]7501;state=working:app=claude-code\x07")
-        await watch.status(common_pb2.AGENT_STATUS_WORKING)
-        await tell(panes, pane, *(rf"!\x1b]2;title {number}\x07" for number in range(5)))
-
+        await tell(panes, "", *(rf"!\x1b]2;title {number}\x07" for number in range(5)))
         await watch.until(lambda event: event.changed.title == "title 4")
+
+
+async def test_nothing_is_done_for_a_pane_with_pushed_status_until_something_happens(
+    service: Service, folder: Path
+) -> None:
+    """Its agent will report, and the kernel tells when it dies: no timer runs meanwhile."""
+    async with dial(service) as channel:
+        await pushing(channel, folder)
+
+        async def rests() -> bool:
+            before = Leaping.asked
+            await asyncio.sleep(1)
+            return Leaping.asked == before
+
+        await until(rests)

@@ -128,6 +128,19 @@ async def test_a_viewer_screen_keeps_the_last_state(start: Start, panes: Panes, 
     await until(covered)
 
 
+async def kill(service: Service, pane: str) -> None:
+    """Kill the pane's agent as the service knows it."""
+    watcher = service.roster.watcher(pane)
+    assert watcher is not None
+
+    async def found() -> bool:
+        return watcher.presence.process is not None and watcher.presence.process.name == "claude"
+
+    await until(found)  # at first the shell is known by its arguments
+    assert watcher.presence.process is not None
+    os.kill(watcher.presence.process.pid, signal.SIGKILL)
+
+
 async def test_a_killed_agent_is_released_and_never_stays_working(
     service: Service, start: Start, panes: Panes, agents: Agents, folder: Path
 ) -> None:
@@ -138,20 +151,33 @@ async def test_a_killed_agent_is_released_and_never_stays_working(
     watch = Watch(agents, pane)
     await tell(panes, pane, "working")
     await watch.status(WORKING)
-    watcher = service.roster.watcher(pane)
-    assert watcher is not None
-
-    async def found() -> bool:
-        assert watcher is not None
-        return watcher.presence.process is not None and watcher.presence.process.name == "claude"
-
-    await until(found)  # at first the shell is known by its arguments
-    assert watcher.presence.process is not None
-    os.kill(watcher.presence.process.pid, signal.SIGKILL)
+    await kill(service, pane)
     await watch.until(lambda event: event.HasField("removed"))
     assert list((await agents.ListAgents(agents_pb2.ListAgentsRequest())).agents) == []
     await panes.ClosePane(panes_pb2.ClosePaneRequest(target=pane))
     await watch.until(lambda event: event.HasField("surface_closed"))
+
+
+async def test_an_agent_with_a_pushed_status_that_dies_without_a_word_is_released(
+    service: Service, start: Start, panes: Panes, agents: Agents, folder: Path
+) -> None:
+    """Nothing is printed and no scan is due, so only the end of the process tells that it is gone."""
+    script = folder / "run"
+    script.write_text(f"exec 2>/dev/null; '{folder}/claude' '{PROGRAM}' '{folder}/screens.json'; cat", "utf-8")
+    pane = await start(argv=("sh", str(script)))
+    watch = Watch(agents, pane)
+    await tell(panes, pane, r"!\x1b]7501;state=working:app=claude-code\x07")
+    await watch.status(WORKING)
+    await tell(panes, pane, "idle")
+
+    async def at_rest() -> bool:
+        entry = (await agents.ListAgents(agents_pb2.ListAgentsRequest())).agents[0].entry
+        return entry.detection_reason == "osc.working" and entry.screen_reason.startswith("claude.idle")
+
+    await until(at_rest)  # this scan leaves the next one to events
+    await kill(service, pane)
+    async with asyncio.timeout(5):
+        await watch.until(lambda event: event.HasField("removed"))
 
 
 async def test_pushed_status_decides_over_an_idle_screen(start: Start, panes: Panes, agents: Agents) -> None:
