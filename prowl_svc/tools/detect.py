@@ -51,7 +51,9 @@ compared with it. A recording is an asciicast; only its screen counts as evidenc
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         parser.add_argument("files", nargs="*", metavar="FILE", help="plain text or JSON cases; - is standard input")
-        parser.add_argument("--agent", metavar="A", help="whose screens these are, such as claude or codex")
+        parser.add_argument(
+            "--agent", metavar="A", type=_named, help="whose screens these are, such as claude or codex"
+        )
         parser.add_argument("--title", default="", help="the terminal's title, for plain text")
         parser.add_argument("--cast", metavar="FILE", help="replay this recording instead")
         parser.add_argument("--explain", action="store_true", help="say which rules were tried, and why")
@@ -60,10 +62,9 @@ compared with it. A recording is an asciicast; only its screen counts as evidenc
         """Classify, or replay."""
         if bool(args.cast) == bool(args.files):
             args.parser.error("name files with screens, or a recording with --cast")
-        agent = _agent(args.agent) if args.agent else None
         if args.cast:
-            return _replayed(Path(args.cast), agent, args.explain)
-        cases = [case for file in args.files for case in _cases(file, agent, args.title)]
+            return _replayed(Path(args.cast), args.agent, args.explain)
+        cases = [case for file in args.files for case in _cases(file, args.agent, args.title)]
         return _classified(cases, args.explain)
 
 
@@ -76,6 +77,14 @@ def _agent(name: str) -> Agent:
     except ValueError:
         known = ", ".join(sorted(agent.short for agent in Agent))
         raise ToolError("INVALID_ARGUMENT", f"{name!r} is no agent; use one of: {known}") from None
+
+
+def _named(name: str) -> Agent:
+    """Argument type of an agent's name: another name is wrong usage, not a fault of a file."""
+    try:
+        return _agent(name)
+    except ToolError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
 
 
 def _cases(file: str, agent: Agent | None, title: str) -> Iterator[_Case]:

@@ -156,9 +156,19 @@ def test_what_is_no_case_is_refused_in_words(run, tmp_path, content):
     assert "INVALID_ARGUMENT" == run("detect", str(path), "--json")["code"]
 
 
-def test_an_unknown_agent_and_a_missing_file_are_refused_in_words(run, tmp_path):
+@pytest.mark.parametrize("name", ["nobody", ""])
+def test_an_unknown_agent_is_wrong_usage(run, name):
+    """A name that is no agent's is refused before anything is read, with --json too; the known ones are listed."""
+    status, out, err = run("detect", "--agent", name, "none", "--json")
+    assert (64, "") == (status, out)
+    assert f"{name!r} is no agent; use one of: amp, claude, " in err
+
+
+def test_an_unknown_agent_in_a_file_and_a_missing_file_are_refused_in_words(run, tmp_path):
     """The error names what is allowed, or what cannot be read."""
-    assert "claude" in run("detect", "--agent", "nobody", "-", "--json")["message"]
+    path = tmp_path / "x.json"
+    path.write_text('[{"agent": "nobody", "screen": ["x"]}]')
+    assert "claude" in run("detect", str(path), "--json")["message"]
     assert "INVALID_ARGUMENT" == run("detect", "--agent", "claude", str(tmp_path / "none"), "--json")["code"]
     assert "INVALID_ARGUMENT" == run("detect", "--cast", str(tmp_path / "claude.cast"), "--json")["code"]
 
