@@ -9,7 +9,7 @@ from typing import Any
 
 from prowl_cli import plugins
 from prowl_cli.envelope import DETAILED, EXIT_ERROR, EXIT_USAGE, Reply, dumps, failure, success
-from prowl_cli.parser import Parser
+from prowl_cli.parser import Parser, common
 
 __all__ = ["build_parser", "main"]
 
@@ -50,6 +50,7 @@ def build_parser() -> Parser:
         epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
+    common(parser, "common options, before or after the command", json=True, service=True, start=True)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
     for name in _MODULES:
         import_module(f"prowl_cli.commands.{name}").register(commands)
@@ -102,6 +103,7 @@ def _open_closed() -> None:
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
+    argv = _command_first(argv)
     if argv and (argv[0] in plugins.COMMANDS or _added(argv[0])):
         return _parse_plugin(argv[0], argv[1:])
     tail: list[str] | None = None
@@ -128,6 +130,14 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     if tail is not None:
         args.argv = [*args.argv, *tail]
     return args
+
+
+def _command_first(argv: list[str]) -> list[str]:
+    """Put common options that stand before the command behind its name, where it takes or refuses them."""
+    place = 0
+    while argv[place : place + 1] and argv[place].partition("=")[0] in ("--json", "--no-start", "--socket"):
+        place += 2 if argv[place] == "--socket" else 1
+    return [*argv[place : place + 1], *argv[:place], *argv[place + 1 :]]
 
 
 def _added(name: str) -> bool:

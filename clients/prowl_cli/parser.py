@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Protocol
 
 from prowl_cli.envelope import EXIT_USAGE
 
-__all__ = ["Commands", "Parser", "add", "between", "control_free", "environment", "size"]
+__all__ = ["Commands", "Parser", "add", "between", "common", "control_free", "environment", "size"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -70,7 +70,15 @@ def add(
     parser.set_defaults(run=run, command=command or name, parser=parser)
     if not start:
         parser.set_defaults(no_start=True)
-    shared = parser.add_argument_group("common options")
+    common(parser, json=json, service=service, start=start)
+    return parser
+
+
+def common(
+    parser: argparse.ArgumentParser, title: str = "common options", *, json: bool, service: bool, start: bool
+) -> None:
+    """Add the options that commands share; one that is not given leaves no mark, so that it may stand elsewhere."""
+    shared = parser.add_argument_group(title)
     if json:
         shared.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON envelope instead of text"
@@ -79,14 +87,13 @@ def add(
         shared.add_argument(
             "--socket", metavar="PATH", default=argparse.SUPPRESS, help="socket of the service (default: PROWL_SOCKET)"
         )
-        if start:
-            shared.add_argument(
-                "--no-start",
-                action="store_true",
-                default=argparse.SUPPRESS,
-                help="fail when no service runs, start none",
-            )
-    return parser
+    if service and start:
+        shared.add_argument(
+            "--no-start",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="fail when no service runs, start none",
+        )
 
 
 def between(low: int, high: int) -> Callable[[str], int]:

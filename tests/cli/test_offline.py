@@ -48,6 +48,7 @@ def test_a_saved_screen_is_classified(run, tmp_path):
 
     (case,) = data["cases"]
     assert ("claude", "blocked", DIALOG["expect"]["rule"]) == (case["agent"], case["state"], case["reason"])
+    assert data == run("--json", "detect", "--agent", "claude", str(path))
     assert f"{path}: claude blocked by {case['reason']}\n" == run("detect", "--agent", "claude", str(path))[1]
 
 

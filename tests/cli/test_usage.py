@@ -68,6 +68,9 @@ LONG = "x" * 257
         ["attach", "p1", "--detach-key", "f1"],
         ["profiles"],
         ["completion", "csh"],
+        ["--json", "completion", "bash"],
+        ["--socket", "x"],
+        ["--socket"],
         ["send", "p1", "\udcff"],
         ["create", "--", "\udcff"],
     ],
@@ -121,6 +124,18 @@ def test_common_options_hold_for_the_command_below(cli, tmp_path):
     envelope = json.loads(out)
     validate(envelope)
     assert (1, "", "agents.wait", "APP_NOT_RUNNING") == (status, err, envelope["command"], envelope["error"]["code"])
+
+
+@pytest.mark.parametrize("command", [("list",), ("agents", "wait", "p1", "--until", "idle"), ("create", "--", "sh")])
+@pytest.mark.parametrize("socket", [("--socket={}",), ("--socket", "{}")])
+def test_common_options_may_stand_before_the_command(cli, tmp_path, command, socket):
+    """They mean there what they mean behind its name."""
+    options = [part.format(tmp_path / "none") for part in socket]
+    status, out, err = cli.run(*options, "--json", "--no-start", *command)
+    envelope = json.loads(out)
+    validate(envelope)
+    assert (1, "", "APP_NOT_RUNNING") == (status, err, envelope["error"]["code"])
+    assert str(tmp_path / "none") in envelope["error"]["message"]
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["agents", "--help"], ["agents", "wait", "--help"], ["read", "--help"]])
@@ -274,8 +289,9 @@ def json_commands():
         for action in parser._actions:
             if hasattr(action, "_name_parser_map"):
                 pending += action.choices.values()
-        if any("--json" in action.option_strings for action in parser._actions):
-            yield parser.get_default("command")
+        command = parser.get_default("command")
+        if command and any("--json" in action.option_strings for action in parser._actions):
+            yield command
 
 
 def test_every_state_of_the_contract_has_a_word():
