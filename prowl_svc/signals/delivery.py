@@ -46,6 +46,8 @@ tool action:
 - The summary is a single line without control characters that says what was done, or why it could not be.
 - Do not omit the command: without it the task counts as not completed."""
 
+_CLEAR = "submit or clear what is written there, then dispatch again"
+_WAIT = "wait until the agent's prompt is shown empty, then dispatch again"
 _BUSY_TEXTS = ("[Image #", "Starting MCP servers", "Shutting down...")
 
 
@@ -149,19 +151,19 @@ class InputArea:
 
 
 def input_area_reason(area: InputArea) -> str | None:
-    """Return why text may not be typed now, in words without screen text; None when it may (§4.9)."""
+    """Return why text may not be typed now and what to do, in words without screen text; None when it may (§4.9)."""
     if not area.launch_alive:
-        return "the agent's process is gone"
+        return "the agent's process is gone; start the agent again"
     if area.composing:
-        return "an input method is composing text"
+        return f"an input method is composing text; {_CLEAR}"
     if area.unsubmitted:
-        return "someone is writing in the input area"
+        return f"someone is writing in the input area; {_CLEAR}"
     if area.composer is Composer.DRAFT:
-        return "the input area holds a draft"
+        return f"the input area holds a draft; {_CLEAR}"
     if area.composer is Composer.UNRECOGNISED:
-        return "the input area was not recognised as empty"
+        return f"the input area was not recognised as empty; answer or close what covers it, or {_WAIT}"
     if not area.bracketed_paste:
-        return "the agent does not take pastes at the moment"
+        return f"the agent does not take pastes at the moment; {_WAIT}"
     if any(text in area.text for text in _BUSY_TEXTS):
-        return "the agent is not ready for input"
+        return f"the agent is not ready for input; {_WAIT}"
     return None

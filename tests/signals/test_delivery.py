@@ -1,5 +1,6 @@
 """Handing a task to a running agent: text, idle precondition, input area."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -162,7 +163,8 @@ def test_clear_input_area_takes_text() -> None:
     ],
 )
 def test_protected_input_area(change: dict[str, object]) -> None:
-    """Anything that a paste would be merged into or lost in is refused, in words without screen text."""
+    """Anything that a paste would be merged into or lost in is refused: why and what to do, without screen text."""
     reason = input_area_reason(replace(CLEAR, **change))  # type: ignore[arg-type]
     assert reason is not None
     assert "[" not in reason
+    assert re.fullmatch(r"[^;]+; .*(?:dispatch|start the agent) again", reason)
