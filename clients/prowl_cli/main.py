@@ -181,9 +181,13 @@ def _fail(args: argparse.Namespace, error: Exception) -> int:
         sys.stdout.flush()
     else:
         print(f"prowl: {message} [{code}]", file=sys.stderr)
-        seen = (_details(getattr(args, "command", ""), error) or {}).get("observation")
+        details = _details(getattr(args, "command", ""), error) or {}
+        seen = details.get("observation")
         if seen:
             print(f"last seen {seen['status']} ({seen['source']}, {seen['confidence']})", file=sys.stderr)
+        why = args.why(args, details) if hasattr(args, "why") else None
+        if why:
+            print(why, file=sys.stderr)
     return EXIT_ERROR
 
 

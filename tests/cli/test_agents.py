@@ -6,7 +6,7 @@ import sys
 
 import grpc
 import pytest
-from prowl.v1 import agents_pb2, dispatch_pb2, errors_pb2
+from prowl.v1 import agents_pb2, common_pb2, dispatch_pb2, errors_pb2
 
 from tests.cli import samples
 from tests.client.service import Refusal
@@ -238,6 +238,37 @@ def test_a_wait_that_runs_out_says_what_was_seen_last(cli):
     status, out, err = cli.run("agents", "wait", "p1", "--until", "idle")
 
     assert (1, "", "prowl: No. [WAIT_TIMEOUT]\nlast seen working (detection, heuristic)\n") == (status, out, err)
+
+
+@pytest.mark.parametrize(
+    ("options", "channels", "why"),
+    [
+        (
+            (),
+            [],
+            "no rule recognised the screen as idle, or not for 2 s, and no --min-confidence takes a mere fallback; ",
+        ),
+        (("--min-confidence", "heuristic"), samples.signals().channels, "no rule recognised the screen as idle"),
+        ((), samples.signals().channels, "auto waits for hook_claude to report it; the detector's word needs "),
+        (("--min-confidence", "high"), [], "high takes signals only; the detector's word needs --min-confidence heur"),
+    ],
+)
+def test_a_wait_whose_state_was_seen_says_why_it_was_not_taken(cli, options, channels, why):
+    """Confidence that is too low, a channel that must speak, or a state that is a mere fallback."""
+    details = errors_pb2.WaitErrorDetails(
+        mode="condition",
+        condition="WAIT_CONDITION_IDLE",
+        target=samples.target(),
+        observation=samples.observation(),
+        signals=common_pb2.Signals(channels=channels),
+    )
+    cli.service.answer("Wait", Refusal("WAIT_TIMEOUT", "No.", grpc.StatusCode.DEADLINE_EXCEEDED, details))
+
+    _, _, err = cli.run("agents", "wait", "p1", "--until", "idle", *options)
+
+    head, seen, last = err.splitlines()
+    assert ("prowl: No. [WAIT_TIMEOUT]", "last seen idle (detection, heuristic)") == (head, seen)
+    assert why in last
 
 
 def prompt(monkeypatch, data):

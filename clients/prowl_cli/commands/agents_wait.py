@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run"]
 
+_KINDS = {"idle": "turn-ended", "blocked": "needs-input", "exit": "session-end"}
 _CONFIDENCES = ("auto", "exact", "high", "heuristic")
 
 
@@ -27,6 +28,7 @@ def register(commands: parser.Commands) -> None:
         "prowl agents wait --dispatch 0f1c…",
         start=False,
     )
+    command.set_defaults(why=_why)
     command.add_argument("pane", nargs="?", help="pane: pN or UUID")
     command.add_argument("--until", choices=("idle", "blocked", "changed", "exit"), help="what to wait for")
     command.add_argument("--dispatch", metavar="ID", type=parser.control_free(256), help="wait for this receipt")
@@ -80,3 +82,34 @@ def run(args: argparse.Namespace) -> Reply:
         data["screen"] = encode.screen(answer.screen)
         shown += "\n\n" + (answer.screen.text if answer.screen.captured else "The screen could not be captured.")
     return Reply(data, shown)
+
+
+def _why(args: argparse.Namespace, details: dict[str, Any]) -> str | None:
+    """Tell people why a state that was seen did not answer (signals.md §3.5); None when it was not seen."""
+    until, seen = str(details.get("condition")), details.get("observation")
+    if not seen or seen["source"] != "detection" or not _shows(seen, until):
+        return None
+    minimum = args.min_confidence or "auto"
+    needed = "the detector's word needs --min-confidence heuristic"
+    if minimum in ("exact", "high"):
+        return f"--min-confidence {minimum} takes signals only; {needed}"
+    reporting = [
+        channel["source"]
+        for channel in details.get("signals", {"channels": ()})["channels"]
+        if channel["state"] == "verified_live" and _KINDS[until] in channel["events"]
+    ]
+    if minimum == "auto" and reporting:
+        return f"--min-confidence auto waits for {reporting[0]} to report it; {needed}"
+    if until == "exit":
+        return None
+    return (
+        f"no rule recognised the screen as {until}, or not for 2 s, and no --min-confidence takes a mere fallback; "
+        f"see: prowl agents explain {args.pane}"
+    )
+
+
+def _shows(seen: dict[str, Any], until: str) -> bool:
+    """Tell whether an observation looks like what was waited for."""
+    if seen["raw_state"] == "gone":
+        return until == "exit"
+    return bool(seen["status"] == until or (seen["status"], until) == ("done", "idle"))
