@@ -22,13 +22,14 @@ from prowl_svc.signals.dispatch import (
     GoneReason,
 )
 
-__all__ = ["FILE_NAME", "Journal", "JournalBusy", "decode", "encode"]
+__all__ = ["FILE_NAME", "Journal", "JournalBusy", "broken_files", "decode", "encode"]
 
 log = logging.getLogger("prowl.dispatch")
 
 FILE_NAME = "dispatches.db"
 _VERSION = 1
 _SIDE_FILES = ("", "-wal", "-shm")
+_BROKEN = f"{FILE_NAME}.broken-"
 
 
 class JournalBusy(Exception):
@@ -62,6 +63,15 @@ def decode(text: str) -> DispatchEntry:
     if encode(entry) != text:
         raise ValueError("not a dispatch as it was written")
     return entry
+
+
+def broken_files(folder: Path) -> list[Path]:
+    """Return the broken journals that were set aside in a folder, sorted. Raises OSError when it cannot be read."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return sorted(folder / name for name in names if name.startswith(_BROKEN) and not name.endswith(_SIDE_FILES[1:]))
 
 
 class Journal:
@@ -163,7 +173,7 @@ class Journal:
         return database
 
     def _set_aside(self, stamp: str) -> Path:
-        aside = self._path.with_name(f"{FILE_NAME}.broken-{stamp}")
+        aside = self._path.with_name(f"{_BROKEN}{stamp}")
         for suffix in _SIDE_FILES:
             source = Path(f"{self._path}{suffix}")
             if source.exists():

@@ -212,6 +212,7 @@ def test_config_shows_what_a_service_would_start_with(capsys, tmp_path, monkeypa
 def test_doctor_is_well_without_a_service(capsys, tmp_path, monkeypatch):
     """No running service is no fault, and neither is an interpreted hot path."""
     monkeypatch.setenv("PROWL_SOCKET", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "none"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
     status = main(["doctor", "--json"])
@@ -219,6 +220,7 @@ def test_doctor_is_well_without_a_service(capsys, tmp_path, monkeypatch):
     envelope = json.loads(capsys.readouterr().out)
     validate(envelope)
     assert (0, 0) == (status, envelope["data"]["faults"])
+    assert "ok" == next(check["status"] for check in envelope["data"]["checks"] if check["name"] == "receipts")
 
 
 def test_doctor_finds_a_broken_configuration(capsys, tmp_path, monkeypatch):
@@ -242,6 +244,42 @@ def test_doctor_finds_a_file_in_the_sockets_place(capsys, tmp_path, monkeypatch)
 
     assert 1 == main(["doctor", "--socket", str(tmp_path / "s")])
     assert "is not the socket of a service" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [True, False])
+def test_doctor_shows_a_journal_that_was_set_aside(capsys, tmp_path, monkeypatch, option):
+    """Receipts that were lost with a broken journal are a warning, which names the file, of the socket in question."""
+    from prowl_svc.config import load
+    from prowl_svc.signals.journal import FILE_NAME, Journal
+
+    socket = str(tmp_path / "none")
+    monkeypatch.setenv("PROWL_SOCKET", socket)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = load(os.environ, tmp_path).state_directory
+    folder.mkdir(parents=True)
+    (folder / FILE_NAME).write_bytes(b"SQLite format 3\0" + bytes(8000))
+    Journal(folder, lambda: "7").close()
+    (folder / f"{FILE_NAME}.broken-7-wal").write_bytes(b"")  # its side file is no other journal
+    if option:
+        monkeypatch.setenv("PROWL_SOCKET", str(tmp_path / "other"))
+
+    assert 0 == main(["doctor", *(["--socket", socket] if option else [])])
+
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "receipts" in line]
+    assert row.startswith("warning")
+    assert 1 == row.count(f"{folder / FILE_NAME}.broken-7")
+
+
+def test_doctor_finds_a_state_directory_that_cannot_be_read(capsys, tmp_path, monkeypatch):
+    """A service could keep no receipts there."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PROWL_SOCKET", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("PROWL_STATE_DIRECTORY", str(tmp_path / "file"))
+
+    assert 1 == main(["doctor"])
+    assert f"{tmp_path / 'file'} cannot be read" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

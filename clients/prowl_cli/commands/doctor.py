@@ -31,11 +31,12 @@ def run(args: argparse.Namespace) -> Reply:
         _check("python", "ok", f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"),
         _check("platform", "ok", platform.platform()),
     ]
+    path = connect.socket_of(args)
     try:
-        checks += [dict(item) for item in plugins.load_part("checks")()]
+        checks += [dict(item) for item in plugins.load_part("checks")(str(path) if args.socket else None)]
     except CliError as error:
         checks.append(_check("service code", "fault", error.message))
-    checks += _service(connect.socket_of(args))
+    checks += _service(path)
     faults = sum(check["status"] == "fault" for check in checks)
     data = {"faults": faults, "checks": checks}
     rows = [(check["status"], check["name"], check["detail"]) for check in checks]
