@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import grpc
-from prowl.v1 import agents_pb2, agents_pb2_grpc, server_pb2, server_pb2_grpc
+from prowl.v1 import agents_pb2, agents_pb2_grpc, common_pb2, server_pb2, server_pb2_grpc
 from prowl_client import address
 from prowl_client.channel import OPTIONS
 from prowl_client.sync import Client
 
-from benchmarks.figures import Figure, quantile, run, under
+from benchmarks.bare import EchoProgram, bare_server
+from benchmarks.figures import Figure, beside, quantile, run, under
 from benchmarks.private import PATHS, PaneProgram, PrivateService, pane_request, private_service
 
 SIGNAL_TO_OBSERVER_MS, SIGNAL_CALL_MS, WAIT_MS = 5.0, 1.0, 10.0
@@ -47,27 +48,44 @@ def observing(connection: grpc.aio.Channel) -> Any:
 
 
 def signals(options: argparse.Namespace) -> Iterator[Figure]:
-    """200 panes with one observer each; ten of the panes send."""
+    """200 panes with one observer each. One sender calls again and again; then ten do at random moments.
+
+    The bare asyncio server of gRPC answers the same kind of client at the same moments beside it.
+    """
     senders, panes, rate, count = 10, 200, 10.0, int(options.signals / 10)
     with private_service() as service, service.client() as client:
+        busy = PaneProgram(service, client, "signal", int(options.signals), 0)
         programs = [PaneProgram(service, client, "signal", count, rate) for _ in range(senders)]
-        quiet = [client.create_pane(pane_request(service, "cat")).target.pane.id for _ in range(panes - len(programs))]
-        for program in programs:
+        quiet = [client.create_pane(pane_request(service, "cat")).target.pane.id for _ in range(panes - senders - 1)]
+        for program in (busy, *programs):
             program.ready()
-        told = asyncio.run(_observed(service, client, programs, quiet))
-        calls = [nanoseconds / 1e6 for program in programs for nanoseconds in program.result()]
-    if len(told) != senders * count:
-        raise RuntimeError(f"{senders * count} signals were sent and {len(told)} observed")
-    yield under("Signal call, end to end, p50", quantile(calls, 0.5), "ms", SIGNAL_CALL_MS)
-    yield Figure("Signal call, end to end, p99", quantile(calls, 0.99), "ms")
-    yield Figure("Signal sent to observer, p50", quantile(told, 0.5), "ms")
-    yield under("Signal sent to observer, p99", quantile(told, 0.99), "ms", SIGNAL_TO_OBSERVER_MS)
+        one, told_one = asyncio.run(_observed(service, [busy], [program.pane for program in programs] + quiet))
+        calls, told = asyncio.run(_observed(service, programs, [busy.pane, *quiet]))
+        with bare_server(service.folder) as address_of_bare:
+            bare_one = _echoes(service, address_of_bare, 1, int(options.signals), 0)
+            bare = _echoes(service, address_of_bare, senders, count, rate)
+    yield under("Signal call, one after the other, p50", quantile(one, 0.5), "ms", SIGNAL_CALL_MS)
+    yield beside("  the same, p50", quantile(one, 0.5), "ms", "bare gRPC", quantile(bare_one, 0.5))
+    yield Figure("  the same, p99", quantile(one, 0.99), "ms")
+    yield under("  sent to observer, p99", quantile(told_one, 0.99), "ms", SIGNAL_TO_OBSERVER_MS)
+    yield beside("Signal call, 100/s at random, p50", quantile(calls, 0.5), "ms", "bare gRPC", quantile(bare, 0.5))
+    yield beside("  the same, p99", quantile(calls, 0.99), "ms", "bare gRPC", quantile(bare, 0.99))
+    yield Figure("  sent to observer, p50", quantile(told, 0.5), "ms")
+    yield under("  sent to observer, p99", quantile(told, 0.99), "ms", SIGNAL_TO_OBSERVER_MS)
+
+
+def _echoes(service: PrivateService, address_of_bare: str, senders: int, count: int, rate: float) -> list[float]:
+    """Return the milliseconds of calls to a bare server, by as many programs as send signals."""
+    echoes = [EchoProgram(service.folder, address_of_bare, count, rate) for _ in range(senders)]
+    for echo in echoes:
+        echo.go()
+    return [nanoseconds / 1e6 for echo in echoes for nanoseconds in echo.result()]
 
 
 async def _observed(
-    service: PrivateService, client: Client, programs: list[PaneProgram], quiet: list[str]
-) -> list[float]:
-    """Return the milliseconds from before each call until its event was here."""
+    service: PrivateService, programs: list[PaneProgram], quiet: list[str]
+) -> tuple[list[float], list[float]]:
+    """Let programs signal; return the milliseconds of each call, and from before each until its event was here."""
     arrived: list[tuple[int, bytes]] = []
     async with channel(service) as connection:
         watching = [
@@ -75,19 +93,22 @@ async def _observed(
             for pane in [*(program.pane for program in programs), *quiet]
         ]
         await asyncio.sleep(1)
-        for program in programs:
-            await asyncio.to_thread(program.go)
-        await asyncio.gather(*(asyncio.to_thread(program.result) for program in programs))
+        await asyncio.gather(*(asyncio.to_thread(program.go) for program in programs))
+        results = await asyncio.gather(*(asyncio.to_thread(program.result) for program in programs))
         await asyncio.sleep(0.5)
         for task in watching:
             task.cancel()
         await asyncio.gather(*watching, return_exceptions=True)
-    return [
+    calls = [nanoseconds / 1e6 for result in results for nanoseconds in result]
+    told = [
         (at - int(event.signal.signal.detail)) / 1e6
         for at, body in arrived
         for event in agents_pb2.ObserveResponse.FromString(body).events
         if event.HasField("signal")
     ]
+    if len(told) != len(calls):
+        raise RuntimeError(f"{len(calls)} signals were sent and {len(told)} observed")
+    return calls, told
 
 
 async def _collect(connection: grpc.aio.Channel, pane: str, into: list[tuple[int, bytes]]) -> None:
@@ -187,22 +208,32 @@ def _crowd(
 
 
 def waits(options: argparse.Namespace) -> Iterator[Figure]:
-    """Twenty waits at once on the signals of one agent; counted from the evidence's own time."""
+    """A wait on each of twenty agents that end their turns at random moments; then twenty waits on one of them.
+
+    Counted from the evidence's own time.
+    """
+    crowd, count = 20, 2 * int(options.waits / 20)
     with private_service() as service, service.client() as client:
-        program = PaneProgram(service, client, "turns", 2 * int(options.waits / 20), 20.0)
-        program.ready()
-        taken = asyncio.run(_waited(service, program))
-    yield Figure("wait answered after its evidence, p50", quantile(taken, 0.5), "ms")
-    yield under("wait answered after its evidence, p99", quantile(taken, 0.99), "ms", WAIT_MS)
+        programs = [PaneProgram(service, client, "turns", count, 4.0) for _ in range(crowd)]
+        for program in programs:
+            program.ready()
+        each = asyncio.run(_waited(service, programs, [program.pane for program in programs]))
+        (shared,) = programs = [PaneProgram(service, client, "turns", count, 4.0)]
+        shared.ready()
+        together = asyncio.run(_waited(service, programs, [shared.pane] * crowd))
+    yield Figure("wait answered after its evidence, p50", quantile(each, 0.5), "ms")
+    yield under("wait answered after its evidence, p99", quantile(each, 0.99), "ms", WAIT_MS)
+    yield Figure(f"{crowd} waits for the same evidence, p50", quantile(together, 0.5), "ms")
+    yield Figure(f"{crowd} waits for the same evidence, p99", quantile(together, 0.99), "ms")
 
 
-async def _waited(service: PrivateService, program: PaneProgram) -> list[float]:
+async def _waited(service: PrivateService, programs: list[PaneProgram], panes: list[str]) -> list[float]:
     taken: list[float] = []
 
-    async def wait_again() -> None:
+    async def wait_again(pane: str) -> None:
         request = agents_pb2.WaitRequest(
             condition=agents_pb2.ConditionWait(
-                pane=program.pane,
+                pane=pane,
                 until=agents_pb2.WAIT_CONDITION_IDLE,
                 min_confidence=agents_pb2.MIN_CONFIDENCE_EXACT,
             ),
@@ -210,19 +241,17 @@ async def _waited(service: PrivateService, program: PaneProgram) -> list[float]:
         )
         async with channel(service) as connection:
             stub = agents_pb2_grpc.AgentServiceStub(connection)
-            last = 0
-            while True:
-                answer = await stub.Wait(request)
-                if answer.observation.revision != last:  # else the level of the last turn answered at once
+            async for body in observing(connection)(agents_pb2.ObserveRequest(pane=pane)):
+                events = agents_pb2.ObserveResponse.FromString(body).events
+                # A turn goes on: only then does a wait not find its answer there at once.
+                if any(event.signal.signal.kind == common_pb2.SIGNAL_KIND_PROGRESS for event in events):
+                    answer = await stub.Wait(request)
                     taken.append((time.time_ns() - answer.observation.at.ToNanoseconds()) / 1e6)
-                    last = answer.observation.revision
-                else:
-                    await asyncio.sleep(0.02)
 
-    waiting = [asyncio.create_task(wait_again()) for _ in range(20)]
+    waiting = [asyncio.create_task(wait_again(pane)) for pane in panes]
     await asyncio.sleep(1)
-    await asyncio.to_thread(program.go)
-    await asyncio.to_thread(program.result)
+    await asyncio.gather(*(asyncio.to_thread(program.go) for program in programs))
+    await asyncio.gather(*(asyncio.to_thread(program.result) for program in programs))
     await asyncio.sleep(0.2)
     for task in waiting:
         task.cancel()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-__all__ = ["Figure", "quantile", "run", "show", "under"]
+__all__ = ["Figure", "beside", "quantile", "run", "show", "under"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,11 @@ class Figure:
 def under(name: str, value: float, unit: str, target: float) -> Figure:
     """Return a figure that should stay below ``target``."""
     return Figure(name, value, unit, "target", target, target / value if value > 0 else float("inf"))
+
+
+def beside(name: str, value: float, unit: str, peer: str, peer_value: float) -> Figure:
+    """Return a figure beside another program's, of which less is better."""
+    return Figure(name, value, unit, peer, peer_value, peer_value / value if value > 0 else float("inf"))
 
 
 def quantile(values: Sequence[float], part: float) -> float:

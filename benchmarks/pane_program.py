@@ -1,17 +1,19 @@
 """What runs in the panes of the benchmarks as an agent: ``pane_program.py signal|turns|report FILE COUNT RATE``.
 
-It waits for a line, does its thing ``COUNT`` times at ``RATE`` a second (0: as fast as it can), writes what it measured
-to ``FILE`` as JSON, and stays until its terminal ends. ``signal`` and ``turns`` call Signal and note how long
-each call took; ``report`` writes OSC 7501, another state each time, and notes when (monotonic
+It waits for a line, does its thing ``COUNT`` times, ``RATE`` a second (0: one after the other), writes what it measured
+to ``FILE`` as JSON, and stays until its terminal ends. ``signal`` and ``turns`` call Signal at random moments and note
+how long each call took; ``report`` writes OSC 7501 at regular ones, another state each time, and notes when (monotonic
 nanoseconds).
 """
 
 import json
 import os
+import random
 import sys
 import time
 import tty
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 
 CYCLE = [
     state
@@ -28,9 +30,12 @@ def main() -> None:
     tty.setraw(0)
     os.write(1, b"\x1b[2J\x1b[Hready\x1b]7501;state=idle:app=claude-code\x07")
     os.read(0, 100)
-    measured, started = [], time.monotonic()
+    measured = []
+    moments = repeat(1 / rate if rate else 0.0) if what == "report" else gaps(path, rate)
+    due = time.monotonic()
     for number in range(count):
-        if rate and (left := started + number / rate - time.monotonic()) > 0:
+        due += next(moments)
+        if (left := due - time.monotonic()) > 0:
             time.sleep(left)
         measured.append(act(number))
     with open(f"{path}.new", "w", encoding="utf-8") as file:
@@ -38,6 +43,13 @@ def main() -> None:
     os.rename(f"{path}.new", path)
     while os.read(0, 100):
         pass
+
+
+def gaps(seed: str, rate: float) -> Iterator[float]:
+    """Yield the seconds between events that know nothing of each other; none for a rate of 0."""
+    chance = random.Random(seed)
+    while True:
+        yield chance.expovariate(rate) if rate else 0.0
 
 
 def turns() -> Callable[[int], int]:
