@@ -290,6 +290,7 @@ class Hub:
             topic.timer.cancel()
             topic.timer = None
         topic.told = topic.sequence
+        topic.rested = 0.0  # else an event just after this round would hold it up, if the crowd is none any more
         for observer in topic.observers:
             observer._wake()
         if self._pace is not None and len(topic.observers) >= _CROWD:

@@ -280,6 +280,20 @@ async def test_a_burst_does_not_wait_for_the_rest_to_end() -> None:
     assert len(handed[-1]) < 10
 
 
+async def test_those_who_are_left_of_a_crowd_are_told_of_each_event_at_once() -> None:
+    """A rest that a crowd began neither holds up the few who stay after it nor makes them overflow."""
+    hub, _, handed, _ = await crowd(31)
+    last = hub.subscribe("p", snapshot())
+    await publish(hub, 1, 2)
+    last.close()
+    for revision in range(3, 101, 2):
+        hub.publish("p", Removed(revision))
+        await publish(hub, revision + 1)
+    await publish(hub, 101)
+    assert "".join(f"Removed:{revision};" for revision in range(1, 102)) == "".join(handed[0])
+    assert "Removed:101;" == handed[0][-1]
+
+
 async def test_event_without_observers_is_not_encoded() -> None:
     """A pane nobody observes costs no encoding."""
 
