@@ -1,7 +1,7 @@
 """Builds the compiled parts with address and undefined-behaviour sanitizers in a copy, and runs their tests there.
 
 Run it as ``python -m benchmarks.sanitize [pytest arguments]``; it needs gcc. The tree itself is not touched. The tests
-are those of the terminal engine unless others are named; a short run of its fuzzer follows.
+are those of the terminal engine and the front door unless others are named; a short run of the former's fuzzer follows.
 """
 
 import os
@@ -19,6 +19,7 @@ TESTS = [
     "tests/terminal/test_engine_channels.py",
     "tests/terminal/test_engine_frames.py",
     "tests/terminal/test_engine_oracles.py",
+    "tests/identity/test_frontdoor.py",
 ]
 FUZZ = ["-m", "benchmarks.fuzz_terminal", "--count", "1000000"]
 
