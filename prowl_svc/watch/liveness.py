@@ -27,8 +27,8 @@ class Liveness:
             signal.pidfd_send_signal(self._pidfd, 0)
         except ProcessLookupError:
             return False
-        except PermissionError:  # it is another user's by now, and there
-            return True
+        except OSError:  # it is another user's by now, or asking is not allowed here
+            return self._listed(generation)
         return True
 
     def close(self) -> None:
