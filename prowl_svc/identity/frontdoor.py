@@ -312,8 +312,8 @@ class FrontDoor:
         del self._links[link]
         self._flow(link, False)
         self._drop_pidfd(link)
-        for end, mask in link.masks.items():
-            if mask:
+        for end in link.masks:
+            with contextlib.suppress(KeyError):  # it is not watched, or the kernel refused to
                 self._selector.unregister(end)
             end.close()
 

@@ -4,10 +4,12 @@ import contextlib
 import errno
 import os
 import resource
+import selectors
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -418,6 +420,29 @@ def test_exhaustion_is_waited_out(tmp_path: Path) -> None:
     with entrance(tmp_path, Exhausted()) as place:
         with place.connect() as first:
             assert b"" == first.recv(1)
+        second = place.connect()
+        connection, peer = place.accept()
+        assert place.caller(peer) is not None
+        second.close()
+        connection.close()
+
+
+def test_connection_that_cannot_be_watched_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the kernel refuses to watch a connection's end, that connection is closed and the door stays open."""
+    register, refused = selectors.DefaultSelector.register, []
+
+    def refuse(self: selectors.BaseSelector, end: Any, mask: int, data: Any = None) -> selectors.SelectorKey:
+        if isinstance(end, socket.socket) and data is not None and not refused:
+            refused.append(end)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return register(self, end, mask, data)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(selectors.DefaultSelector, "register", refuse)
+    with entrance(tmp_path) as place:
+        with place.connect() as first:
+            assert b"" == first.recv(1)
+        place.accept()[0].close()
+        assert refused
         second = place.connect()
         connection, peer = place.accept()
         assert place.caller(peer) is not None
