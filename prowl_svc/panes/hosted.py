@@ -24,6 +24,9 @@ SYNC_TIMEOUT = 0.15
 """Seconds after which an unfinished synchronized update is shown as it is."""
 ENTER_PAUSE = 0.03
 """Seconds between sent text and the Enter after it."""
+TYPED_PAUSE = 0.25
+"""The same for typed text where the program takes pastes: Codex takes quick typing for one, and Enter up to 120 ms
+later for a part of it."""
 LAST_OUTPUT = 0.1
 """Seconds to wait for the last output of a program that ended while something else holds its terminal open."""
 LAST_OUTPUT_AT_MOST = 2.0
@@ -116,7 +119,7 @@ class HostedPane:
         """Type or paste text, and Enter after a moment: programs take text and Enter in one read for a paste."""
         count = self.send_text(text, paste=paste)
         await self.drained()
-        await asyncio.sleep(ENTER_PAUSE)
+        await asyncio.sleep(TYPED_PAUSE if self.screen.mode(_PASTE_MODE) and not paste else ENTER_PAUSE)
         self.write(self._key("enter"))
         return count
 

@@ -16,6 +16,16 @@ from tests.panes.conftest import LIMIT, Lab
 
 RAW = "import sys,os,tty,time;tty.setraw(0);out=lambda b:(sys.stdout.buffer.write(b),sys.stdout.buffer.flush());"
 ECHO_HEX = RAW + "out(b'ready')\nwhile (d:=os.read(0,4096))!=b'q': out(b'\\r\\n'+d.hex().encode())"
+BURSTS = (
+    RAW
+    + r"""
+out(b'\x1b[?2004hready')
+typed, last = b'', 0.0
+while d := os.read(0, 4096):
+    quick, last = time.monotonic() - last < 0.12, time.monotonic()
+    if d == b'\r' and not quick: out(b'\r\nsubmitted ' + typed)
+    typed += d"""
+)
 
 
 async def test_text_and_exit_status(lab: Lab) -> None:
@@ -112,6 +122,14 @@ async def test_submitted_text_and_enter_come_apart(lab: Lab) -> None:
     await lab.shows(pane, "ready")
     assert 5 == await pane.submit_text("hello")
     await lab.shows(pane, b"hello".hex() + "\n" + b"\r".hex())
+
+
+async def test_enter_is_no_part_of_what_looks_pasted(lab: Lab) -> None:
+    """A program that takes pastes gets Enter after typed text so late that it cannot seem to be a line of a paste."""
+    pane = lab.python(BURSTS)
+    await lab.shows(pane, "ready")
+    await pane.submit_text("hello")
+    await lab.shows(pane, "submitted hello")
 
 
 async def test_refused_keys(lab: Lab) -> None:
