@@ -115,7 +115,10 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         "".join([*argv, *(tail or ())]).encode()
     except UnicodeEncodeError:
         parser.error("arguments must be UTF-8")
-    args = parser.parse_args(argv, argparse.Namespace(json=False, socket=None, no_start=False))
+    args: argparse.Namespace
+    args, rest = parser.parse_known_args(argv, argparse.Namespace(json=False, socket=None, no_start=False))
+    if rest:
+        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(rest)}")
     if args.version:
         from importlib.metadata import PackageNotFoundError, version
 

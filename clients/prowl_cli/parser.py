@@ -1,6 +1,7 @@
 """Pieces of the argument parser that commands share."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
@@ -32,6 +33,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print usage and ``message`` as plain text, with ``--json`` too, and exit with 64 (signals.md §3.8)."""
+        wrong = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        if wrong:
+            import difflib
+
+            near = difflib.get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), 1)
+            message += f"; did you mean {near[0]}?" if near else ""
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 

@@ -118,6 +118,20 @@ def test_observe_prints_one_event_a_line_and_tells_of_gaps(cli):
     assert len(names) == len(text.splitlines())
 
 
+def test_observing_a_pane_that_is_not_there_says_so_to_people(cli):
+    """The stream of an unknown pane is an empty snapshot and its end, which reads as if there had been a pane."""
+    event = agents_pb2.ObserveEvent
+    events = [
+        event(revision=0, snapshot=agents_pb2.ObservedSnapshot()),
+        event(revision=0, surface_closed=agents_pb2.ObservedClosure()),
+    ]
+    cli.service.answer("Observe", lambda _: [agents_pb2.ObserveResponse(events=events)])
+
+    status, out, err = cli.run("observe", "p9")
+
+    assert (0, 2, "There is no pane p9; it may have been closed.\n") == (status, len(out.splitlines()), err)
+
+
 def test_a_stream_that_breaks_off_ends_with_an_error_envelope(cli):
     """Events before a failure are printed, the failure is the last line."""
     gone = Refusal("SHUTTING_DOWN", "The service stops.", grpc.StatusCode.UNAVAILABLE)
@@ -238,6 +252,16 @@ def test_a_wait_that_runs_out_says_what_was_seen_last(cli):
     status, out, err = cli.run("agents", "wait", "p1", "--until", "idle")
 
     assert (1, "", "prowl: No. [WAIT_TIMEOUT]\nlast seen working (detection, heuristic)\n") == (status, out, err)
+
+
+def test_a_wait_for_a_receipt_that_runs_out_says_what_is_missing(cli):
+    """A task that the agent did not report on is still pending."""
+    details = errors_pb2.WaitErrorDetails(mode="dispatch", target=samples.target(), record=samples.record())
+    cli.service.answer("Wait", Refusal("WAIT_TIMEOUT", "No.", grpc.StatusCode.DEADLINE_EXCEEDED, details))
+
+    _, _, err = cli.run("agents", "wait", "--dispatch", "d-1")
+
+    assert "still pending: the agent did not run `prowl agents dispatch-complete` yet" in err
 
 
 @pytest.mark.parametrize(
@@ -364,6 +388,18 @@ def test_reading_an_agent_gives_status_blocker_and_result(cli):
 
     assert ({"text": "Allow?"}, {"state": "complete", "text": "The answer.\n"}) == (data["blocker"], data["result"])
     assert {"id": "s-1", "confidence": "medium", "source": "recent_file"} == data["agent"]["session"]
+
+
+def test_people_are_told_why_there_is_no_result(cli):
+    """The service's reason, not only the name of the state."""
+    result = agents_pb2.AgentResult(
+        state="RESULT_STATE_UNAVAILABLE", error_code="SESSION_UNRESOLVED", error_message="The session is unknown."
+    )
+    cli.service.answer("ReadAgent", read_answer(result))
+
+    _, out, _ = cli.run("agents", "read", "p1")
+
+    assert out.endswith("\n\nNo result: The session is unknown.\n")
 
 
 def test_the_result_alone_is_its_exact_bytes(cli, monkeypatch):

@@ -119,6 +119,10 @@ def test_read_prints_the_text_or_everything_about_it(cli):
     cli.service.answer("ReadPane", answer)
 
     assert (0, "one\ntwo\n", "") == cli.run("read", "p1")
+    answer.text = "one\n\ntwo\n\n\n"
+    assert (0, "one\n\ntwo\n", "") == cli.run("read", "p1")
+    assert answer.text == cli.data("read", "p1")["text"]
+    assert (0, answer.text + "\n", "") == cli.run("read", "p1", "--source", "detection")
     data = cli.data("read", "p1", "--last", "2", "--source", "detection")
 
     assert ("last", 2, "screen", 2) == (data["mode"], data["last"], data["source"], data["line_count"])

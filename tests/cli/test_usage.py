@@ -21,6 +21,25 @@ LONG = "x" * 257
 
 
 @pytest.mark.parametrize(
+    ("argv", "where", "said"),
+    [
+        (["agnets"], "prowl", "; did you mean agents?"),
+        (["agents", "wiat", "p1"], "prowl agents", "; did you mean wait?"),
+        (["nonsense"], "prowl", "'render')"),
+        (["read", "p1", "--lines", "5"], "prowl read", " unrecognized arguments: --lines 5"),
+        (["agents", "wait", "p1", "--for", "idle"], "prowl agents wait", " unrecognized arguments: --for idle"),
+    ],
+)
+def test_a_slip_is_answered_by_the_command_it_was_made_in(capsys, argv, where, said):
+    """A name that is nearly a command's suggests it; an unknown option shows the usage of its own command."""
+    assert 64 == main(argv)
+    usage, message = capsys.readouterr().err.strip().rsplit("\n", 1)
+    assert usage.startswith(f"usage: {where} [")
+    assert message.startswith(f"{where}: ")
+    assert message.endswith(said)
+
+
+@pytest.mark.parametrize(
     "argv",
     [
         [],

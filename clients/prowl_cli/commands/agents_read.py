@@ -68,17 +68,20 @@ def run(args: argparse.Namespace) -> Reply | int:
     shown = f"{agent['type']} is {agent['status']}."
     if "blocker" in data:
         shown += "\n\n" + answer.blocker
-    shown += "\n\n" + (answer.result.text if "text" in data["result"] else f"No result: {state}.")
+    shown += "\n\n" + (
+        answer.result.text if "text" in data["result"] else f"No result: {_refusal(answer.result, state)[1]}"
+    )
     return Reply(data, "\n".join(text.clean(line) if not line.isprintable() else line for line in shown.split("\n")))
+
+
+def _refusal(result: "agents_pb2.AgentResult", state: str) -> tuple[str, str]:
+    code, message = _REFUSALS.get(state, ("RESULT_NOT_FOUND", "There is no result."))
+    return result.error_code or code, result.error_message or message
 
 
 def _result_only(result: "agents_pb2.AgentResult", state: str) -> int:
     if state != "complete":
-        code, message = _REFUSALS.get(state, ("RESULT_NOT_FOUND", "There is no result."))
-        raise CliError(
-            result.error_code or code,
-            result.error_message or message,
-        )
+        raise CliError(*_refusal(result, state))
     sys.stdout.buffer.write(result.text.encode())
     sys.stdout.buffer.flush()
     return 0

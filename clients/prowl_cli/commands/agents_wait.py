@@ -30,7 +30,9 @@ def register(commands: parser.Commands) -> None:
     )
     command.set_defaults(why=_why)
     command.add_argument("pane", nargs="?", help="pane: pN or UUID")
-    command.add_argument("--until", choices=("idle", "blocked", "changed", "exit"), help="what to wait for")
+    command.add_argument(
+        "--until", choices=("idle", "blocked", "changed", "exit"), help="what to wait for; done counts as idle"
+    )
     command.add_argument("--dispatch", metavar="ID", type=parser.control_free(256), help="wait for this receipt")
     command.add_argument("--timeout", metavar="S", type=parser.between(1, 600), default=600, help="longest wait (600)")
     command.add_argument("--min-confidence", choices=_CONFIDENCES, help="which evidence may answer (auto)")
@@ -86,6 +88,8 @@ def run(args: argparse.Namespace) -> Reply:
 
 def _why(args: argparse.Namespace, details: dict[str, Any]) -> str | None:
     """Tell people why a state that was seen did not answer (signals.md §3.5); None when it was not seen."""
+    if details.get("record", {}).get("state") == "pending":
+        return "the dispatch is still pending: the agent did not run `prowl agents dispatch-complete` yet"
     until, seen = str(details.get("condition")), details.get("observation")
     if not seen or seen["source"] != "detection" or not _shows(seen, until):
         return None

@@ -1,6 +1,7 @@
 """``prowl observe PANE``: the live events of one pane."""
 
 import argparse
+import sys
 from typing import Any
 
 from prowl_cli import connect, parser, text
@@ -25,10 +26,14 @@ def run(args: argparse.Namespace) -> None:
     """Print one event a line: first a snapshot, a gap wherever events were lost to slowness."""
     from prowl_cli import encode
 
+    count = 0
     with connect.client(args) as client:
         for event in client.observe(args.pane):
+            count += 1
             data = encode.observed(event)
             print(dumps(success("observe", data)) if args.json else _line(data), flush=True)
+    if count == 2 and (data["event"], data["revision"]) == ("surface_closed", 0) and not args.json:
+        print(f"There is no pane {text.clean(args.pane)}; it may have been closed.", file=sys.stderr)
 
 
 def _line(data: dict[str, Any]) -> str:

@@ -66,4 +66,4 @@ def run(args: argparse.Namespace) -> Reply:
     for name in ("stabilized", "waited_ms", "samples"):
         if answer.HasField(name):
             data[name] = getattr(answer, name)
-    return Reply(data, answer.text)
+    return Reply(data, answer.text.rstrip("\n") if args.source == "viewport" else answer.text)
