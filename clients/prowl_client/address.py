@@ -6,7 +6,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["MAX_PATH_BYTES", "diagnose", "socket_path", "target"]
+__all__ = ["MAX_PATH_BYTES", "denial", "diagnose", "socket_path", "target"]
 
 MAX_PATH_BYTES = 107
 """Longest path that fits into sun_path with its terminating zero on Linux; macOS takes 103."""
@@ -57,3 +57,13 @@ def diagnose(path: Path) -> str | None:
     except OSError:
         return "foreign"
     return None
+
+
+def denial(path: Path) -> str:
+    """Say in words why this user may not connect to ``path``."""
+    try:
+        if path.stat().st_uid == os.getuid():
+            return "is yours, but a sandbox around this program, or the socket's mode, forbids it"
+    except OSError:
+        pass  # in a folder that only its owner may look into
+    return "belongs to another user"

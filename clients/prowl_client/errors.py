@@ -106,7 +106,7 @@ def _unreachable(text: str, path: Path | None) -> ProwlError:
             "APP_NOT_RUNNING", f"No service listens on {path}; start one with `prowl serve`.", status=status
         ),
         "denied": lambda: ProwlError(
-            "SOCKET_PERMISSION_DENIED", f"You may not connect to {path}; it belongs to another user.", status=status
+            "SOCKET_PERMISSION_DENIED", f"You may not connect to {path}; it {address.denial(path)}.", status=status
         ),
         "foreign": lambda: ProwlError("TRANSPORT_FAILED", f"{path} is not the socket of a service.", status=status),
     }

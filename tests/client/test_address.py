@@ -52,3 +52,15 @@ def test_a_socket_of_another_user_is_denied(tmp_path):
         (tmp_path / "s").chmod(0)
 
         assert "denied" == address.diagnose(tmp_path / "s")
+
+
+def test_a_denial_tells_a_sandbox_from_another_user(tmp_path):
+    """A socket of one's own that may not be connected to is kept from a program by a sandbox, such as Codex's."""
+    own = tmp_path / "s"
+    own.touch()
+
+    assert "sandbox" in address.denial(own)
+    assert "belongs to another user" == address.denial(tmp_path / "none")
+    if os.getuid() == 0:
+        os.chown(own, 12345, 12345)
+        assert "belongs to another user" == address.denial(own)

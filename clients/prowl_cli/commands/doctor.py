@@ -64,7 +64,7 @@ def _service(path: Path) -> list[Check]:
             _check("service", "ok", "not running; it starts when a command needs it"),
         ]
     if found is not None:
-        reason = "belongs to another user" if found == "denied" else "is not the socket of a service"
+        reason = address.denial(path) if found == "denied" else "is not the socket of a service"
         return [_check("socket", "fault", f"{path} {reason}")]
     checks = [_check("socket", "ok", str(path))]
     try:
