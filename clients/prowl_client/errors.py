@@ -100,7 +100,9 @@ def _decode(data: bytes, status: grpc.StatusCode | None) -> ProwlError | None:
 def _unreachable(text: str, path: Path | None) -> ProwlError:
     """Say why a service that cannot be connected to cannot."""
     status = grpc.StatusCode.UNAVAILABLE
-    reason = address.diagnose(path) if path is not None else None
+    if path is None:
+        return ProwlError("TRANSPORT_FAILED", f"The connection failed: {text}", status=status)
+    reason = address.diagnose(path)
     explain: dict[str | None, Callable[[], ProwlError]] = {
         "absent": lambda: ProwlError(
             "APP_NOT_RUNNING", f"No service listens on {path}; start one with `prowl serve`.", status=status
