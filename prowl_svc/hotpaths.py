@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["HOT_PATHS", "HotPath", "hot_paths"]
 
-HOT_PATHS = ("rows", "proctable", "engine", "codexlog", "flows")
+HOT_PATHS = ("rows", "proctable", "engine", "codexlog", "flows", "reads")
 
 
 @dataclass(frozen=True, slots=True)

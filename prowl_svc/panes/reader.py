@@ -15,6 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import cached_property
 
+from prowl_svc._fast.reads import read_many
+
 __all__ = ["ReadScheduler", "Source"]
 
 READ_SIZE = 65536
@@ -169,15 +171,10 @@ def _read(descriptor: int) -> tuple[bytes, str]:
 
 def _read_batch(descriptor: int) -> tuple[bytes, str]:
     """Read much, and tell what is to be found after it; closes the descriptor."""
-    pieces, size, state = [], 0, "data"
     try:
-        while size < BATCH and state == "data":
-            data, state = _read(descriptor)
-            pieces.append(data)
-            size += len(data)
+        return read_many(descriptor, BATCH)
     finally:
         os.close(descriptor)
-    return b"".join(pieces), state
 
 
 class ReadScheduler:
