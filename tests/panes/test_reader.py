@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import random
 import threading
@@ -198,15 +199,22 @@ def test_fault_is_reported_and_reading_goes_on(slow: Desk) -> None:
 
 
 def writer(data: bytes) -> tuple[int, threading.Thread]:
-    """A pipe's reading end, and a thread that writes everything into it and closes it."""
+    """A pipe's reading end with as much in it as makes a flood, and a thread that writes the rest and closes it."""
     reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 2 * FLOOD)
     os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    view = memoryview(data)
+    with contextlib.suppress(BlockingIOError):
+        while view:
+            view = view[os.write(writing, view) :]
+    os.set_blocking(writing, True)
 
     def write() -> None:
-        view = memoryview(data)
+        rest = view
         with contextlib.suppress(BrokenPipeError):
-            while view:
-                view = view[os.write(writing, view) :]
+            while rest:
+                rest = rest[os.write(writing, rest) :]
         os.close(writing)
 
     thread = threading.Thread(target=write)
