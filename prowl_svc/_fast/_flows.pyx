@@ -105,7 +105,7 @@ cdef class Flows:
                 if needed or milliseconds >= 0:
                     break
         known = selector.get_map()
-        return [(known[fd], mask, data) for fd, mask, data in left]
+        return [(known[fd], mask, data) for fd, mask, data in left if fd in known]
 
     cdef bint _pass(self, int fd, Py_ssize_t *start, Py_ssize_t *end) noexcept nogil:
         """Move what is there; False leaves it to the caller, with the bytes that were read but not passed on."""
