@@ -91,6 +91,12 @@ class SessionResolver:
             return None
         return Resolution(known.session, fresh=False)
 
+    def look_again(self, agent: Agent, generation: Generation) -> None:
+        """Let the next look find what the last ones did not, however long it was to be waited for."""
+        known = self._known.get((agent, generation))
+        if known is not None and known.session is None:
+            known.due = float("-inf")
+
     async def resolve(self, query: SessionQuery, now: float) -> Resolution:
         """Return the session of a process at ``now`` (monotonic seconds), from the cache while that lasts."""
         key = (query.agent, query.generation)

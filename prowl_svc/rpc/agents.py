@@ -135,7 +135,8 @@ class AgentServicer:
                 raise ProwlError(Code.BLOCKER_UNREADABLE, "The agent needs a person, but its question is not readable.")
             if text is not None:
                 response.blocker = text
-        result = await asyncio.to_thread(read_result, entry.agent, entry.status, watcher.session, limit)
+        session = await watcher.settled_session()
+        result = await asyncio.to_thread(read_result, entry.agent, entry.status, session, limit)
         response.result.state = _RESULT_STATES[result.state]
         if result.text is not None:
             response.result.text = result.text

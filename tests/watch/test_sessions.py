@@ -132,3 +132,29 @@ async def test_a_look_under_way_is_waited_for(pane: Pane) -> None:
     assert 1.0 == pane.again()
     await pane.settle()
     assert 0.0 == pane.again()
+
+
+async def test_who_asks_does_not_wait_for_the_next_look(pane: Pane) -> None:
+    """A session that was not found, so that looks have become rare, is looked for at once when it is asked for."""
+    for _ in range(4):
+        await pane.look()
+        pane.now[0] += 2.0
+    pane.found = session(SessionConfidence.EXACT)
+    assert pane.shown is None
+    asked = len(pane.asked)
+    found = await pane.lookup.settled(Agent.CODEX, PROCESS, None, None, str)
+    assert "id" == pane.shown
+    assert found == pane.lookup.session
+    assert asked + 1 == len(pane.asked)
+    assert found == await pane.lookup.settled(Agent.CODEX, PROCESS, None, None, str)
+    assert asked + 1 == len(pane.asked)
+
+
+async def test_who_asks_again_and_again_looks_once_a_second(pane: Pane) -> None:
+    """What is not there is not looked for more often than a session can appear."""
+    for _ in range(5):
+        assert await pane.lookup.settled(Agent.CODEX, PROCESS, None, None, str) is None
+    assert 1 == len(pane.asked)
+    pane.now[0] += 1.0
+    assert await pane.lookup.settled(Agent.CODEX, PROCESS, None, None, str) is None
+    assert 2 == len(pane.asked)
