@@ -120,6 +120,8 @@ class AgentServicer:
             raise ProwlError(Code.INVALID_ARGUMENT, f"max_bytes must be 1 to {_MAX_RESULT}.")
         pane = self._targets.pane(request.pane)
         watcher = self._roster.watcher(pane.id)
+        if watcher is not None:
+            await watcher.settle_session()
         entry = watcher.entry if watcher is not None else None
         if watcher is None or entry is None:
             raise ProwlError(Code.AGENT_NOT_FOUND, "No agent is detected in the pane.")
@@ -135,8 +137,7 @@ class AgentServicer:
                 raise ProwlError(Code.BLOCKER_UNREADABLE, "The agent needs a person, but its question is not readable.")
             if text is not None:
                 response.blocker = text
-        session = await watcher.settled_session()
-        result = await asyncio.to_thread(read_result, entry.agent, entry.status, session, limit)
+        result = await asyncio.to_thread(read_result, entry.agent, entry.status, watcher.session, limit)
         response.result.state = _RESULT_STATES[result.state]
         if result.text is not None:
             response.result.text = result.text

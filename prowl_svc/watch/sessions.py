@@ -116,17 +116,16 @@ class SessionLookup:
         )
         self._task = asyncio.get_running_loop().create_task(self._resolve(source, query), name="session lookup")
 
-    async def settled(
+    async def settle(
         self, agent: Agent, process: Process | None, root: str | None, noted: str | None, screen: Callable[[], str]
-    ) -> SessionRef | None:
-        """Return the session for someone who asks for it; one that was not found is looked for once more, now."""
+    ) -> None:
+        """Look once more, and now, for a session that was not found: someone asks for it."""
         session = self._retained.session
         if self._source is not None and process is not None and (session is None or session.trusted is None):
             self._source.resolver.look_again(agent, process.generation)
             self.look(agent, process, root, noted, screen)
             if self._task is not None:
                 await asyncio.wait([self._task])
-        return self._retained.session
 
     def forget(self) -> None:
         """The agent left."""

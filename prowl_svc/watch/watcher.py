@@ -192,15 +192,13 @@ class Watcher:
         """The session that is attributed to the agent, or None."""
         return self._sessions.session
 
-    async def settled_session(self) -> SessionRef | None:
-        """The session, looked for once more if it is not known for sure."""
+    async def settle_session(self) -> None:
+        """Look for the session once more, for someone who asks, if it is not known for sure."""
         agent, process = self.presence.agent, self.presence.process
-        if agent is None:
-            return None
-        known = process if self.presence.identified else None
-        return await self._sessions.settled(
-            agent, known, self.config_root, self.coordinator.noted, self._pane.screen.text
-        )
+        if agent is not None and self.presence.identified:
+            await self._sessions.settle(
+                agent, process, self.config_root, self.coordinator.noted, self._pane.screen.text
+            )
 
     @property
     def attention(self) -> Attention:
