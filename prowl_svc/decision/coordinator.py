@@ -168,8 +168,11 @@ class Coordinator:
         machine, now = self._machine, self._clock()
         if machine.held or self._turn.locked():
             return False
-        if self._provider is not None and not self._provider.unchanged(now):
-            return False
+        if self._provider is not None:
+            if not self._provider.unchanged(now):
+                return False
+        elif self._binding is not None and self._binding.agent in _WITH_FILES and self._binding.generation is not None:
+            return False  # there was none to be had yet
         return not machine.roots or step(machine, Tick(), now).decision == machine.decision
 
     def interact(self) -> Decision:

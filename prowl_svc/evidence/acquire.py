@@ -23,6 +23,8 @@ _ROOT_VARIABLES = {Agent.CLAUDE: "CLAUDE_CONFIG_DIR", Agent.CODEX: "CODEX_HOME"}
 _DEFAULT_ROOTS = {Agent.CLAUDE: ".claude", Agent.CODEX: ".codex"}
 
 _FOLLOW_AGAIN = 5.0
+_EXECUTING = 1.0
+_MAX_EXECUTING = 64
 
 log = logging.getLogger("prowl.AgentDetection")
 
@@ -102,20 +104,37 @@ class Providers:
         self._host = host
         self._watch = watch
         self._clocks = clocks
+        self._bare: dict[Generation, float] = {}
 
     def _wall(self) -> float:
         return self._clocks.wall_ns() / 1e9
+
+    def _being_executed(self, generation: Generation, environment: dict[str, str]) -> bool:
+        """Tell whether a process may not have its environment yet, which may name the root.
+
+        The kernel gives a program its name a moment before its environment; for longer, it has none.
+        """
+        if environment:
+            self._bare.pop(generation, None)
+            return False
+        now = self._wall()
+        if len(self._bare) >= _MAX_EXECUTING:
+            self._bare = {one: since for one, since in self._bare.items() if now - since < _EXECUTING}
+        return abs(now - self._bare.setdefault(generation, now)) < _EXECUTING
 
     def acquire(
         self, agent: Agent, generation: Generation, launch_root: str | None, wake: Callable[[], None]
     ) -> FileProvider | None:
         """Return the provider of a Codex or Claude process, or None for any other agent.
 
+        None is also the answer about a process without an environment, for a second: ask again.
         ``launch_root`` is the config root of the pane's launch profile; ``wake`` is called when a file changed.
         """
         if agent not in _DEFAULT_ROOTS:
             return None
         environment = self._host.environment(generation.pid)
+        if self._being_executed(generation, environment):
+            return None
         root = config_root(agent, launch_root, environment, os.path.expanduser("~"))
         warnings = Warnings(lambda line: log.warning("%s", line))
         provider: FileProvider

@@ -314,6 +314,19 @@ async def test_a_pane_at_rest_is_quiet_until_its_provider_has_news():
     assert pane.coordinator.quiet()
 
 
+async def test_a_pane_without_its_provider_yet_asks_again():
+    """Where there is no provider yet, the pane is not quiet, and each observation asks for it until it is there."""
+    pane = Pane()
+    provider, pane.provider = pane.provider, None
+    await pane.see(IDLE)
+    assert not pane.coordinator.quiet()
+    pane.provider = provider
+    provider.same = True
+    await pane.see(IDLE)
+    assert 2 == len(pane.acquired)
+    assert pane.coordinator.quiet()
+
+
 async def test_the_end_of_a_quiet_logs_selection_is_not_quiet():
     """A log without open work stops deciding 120 s after its last activity, although nothing was written."""
     pane = Pane([*OPEN, TurnEnded("r", "t")])

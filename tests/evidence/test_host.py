@@ -12,11 +12,12 @@ from prowl_svc.evidence.acquire import Providers, config_root, pid_domain
 from prowl_svc.evidence.birth import birth_time
 from prowl_svc.evidence.host import SystemHost
 from prowl_svc.evidence.open_files import OpenFiles, list_open_files
-from prowl_svc.evidence.watch import open_watch
+from prowl_svc.evidence.watch import NoWatch, open_watch
 from prowl_svc.model.agents import Agent
 from prowl_svc.model.facts import InventoryFact, NativeFact
 from prowl_svc.model.process import Generation
 from prowl_svc.model.state import RawState
+from tests.evidence.fakes import FakeHost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -153,3 +154,28 @@ async def test_codex_of_a_real_process(child, tmp_path):
     assert [InventoryFact(frozenset())] == await provider.sample(0.0)
     assert providers.acquire(Agent.PI, generation, None, lambda: None) is None
     watch.close()
+
+
+def test_a_program_that_is_being_executed_names_its_root_a_moment_later(tmp_path):
+    """A process has its name before its environment: its root is not settled before that is there, or for a second."""
+    seconds = [1000.0]
+
+    class Clock(WallClock):
+        def wall_ns(self) -> int:
+            return int(seconds[0] * 1e9)
+
+    host, generation, other = FakeHost(), Generation(42, 7), Generation(43, 8)
+    providers = Providers(host, NoWatch(), Clock())
+
+    def root(of: Generation) -> str | None:
+        provider = providers.acquire(Agent.CLAUDE, of, None, lambda: None)
+        return None if provider is None else provider.watched[0].removesuffix(f"/sessions/{of.pid}.json")
+
+    assert root(generation) is None
+    host.environments[42] = {"CLAUDE_CONFIG_DIR": str(tmp_path)}
+    assert str(tmp_path) == root(generation)
+    assert root(other) is None
+    seconds[0] += 0.9
+    assert root(other) is None
+    seconds[0] += 0.2
+    assert os.path.expanduser("~/.claude") == root(other)
