@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from prowl_svc.model.observation import AgentEntry, Binding, Confidence, Signal, SignalKind, SignalRecorded
 from prowl_svc.model.process import Generation
@@ -177,24 +178,20 @@ def rotate(record: SurfaceRecord, new_epoch: NewEpoch, *, sessionless_ok: bool) 
 def record_signal(record: SurfaceRecord, signal: Signal, binding: Binding) -> Step:
     """Take a signal in: always the latest one and an event, evidence only when its binding is current (§2.7)."""
     revision = record.revision + 1
-    if binding is not Binding.CURRENT:
-        record = replace(record, revision=revision, latest_signal=signal, latest_binding=binding)
-        return Step(record, (Recorded(SignalRecorded(signal, binding, revision), record),))
-    old = record.channels.get(signal.source)
-    channel = Channel(
-        state=old.state if old else OBSERVED,
-        confidence=signal.confidence,
-        events=(old.events if old else frozenset()) | {signal.kind},
-        last_seen=signal.at,
-        session_id=signal.session_id or (old.session_id if old else None),
-    )
-    record = replace(
-        record,
-        revision=revision,
-        latest_signal=signal,
-        latest_binding=binding,
-        latest_current=signal,
-        active_terminal=signal if signal.kind.terminal else None,
-        channels=MappingProxyType({**record.channels, signal.source: channel}),
-    )
+    evidence: dict[str, Any] = {}
+    if binding is Binding.CURRENT:
+        old = record.channels.get(signal.source)
+        channel = Channel(
+            state=old.state if old else OBSERVED,
+            confidence=signal.confidence,
+            events=(old.events if old else frozenset()) | {signal.kind},
+            last_seen=signal.at,
+            session_id=signal.session_id or (old.session_id if old else None),
+        )
+        evidence = {
+            "latest_current": signal,
+            "active_terminal": signal if signal.kind.terminal else None,
+            "channels": MappingProxyType({**record.channels, signal.source: channel}),
+        }
+    record = replace(record, revision=revision, latest_signal=signal, latest_binding=binding, **evidence)
     return Step(record, (Recorded(SignalRecorded(signal, binding, revision), record),))

@@ -70,7 +70,7 @@ class Launch:
 class _Facts:
     """Where a pane is: the folder that was known last, that was read within the last second, that a program told.
 
-    ``owner`` is the worktree of ``owner_of``, as it was looked up at ``owner_at``.
+    ``owner`` is the worktree of that folder, until it is read again.
     """
 
     known: str
@@ -78,8 +78,6 @@ class _Facts:
     cwd: str | None = None
     reported: str | None = None
     owner: Worktree | None = None
-    owner_of: str = ""
-    owner_at: float = float("-inf")
 
 
 class Host:
@@ -204,7 +202,7 @@ class Host:
             watcher = self.roster.watcher(pane.id)
             agent = watcher.presence.process if watcher is not None else None
             facts.cwd = working_directory([agent.pid if agent else None, self._foreground(pane), pane.child])
-            facts.read_at = now
+            facts.read_at, facts.owner = now, None
             facts.known = facts.cwd or facts.reported or facts.known
         return facts.cwd or facts.reported
 
@@ -214,9 +212,8 @@ class Host:
         facts = self._facts.get(pane.id)
         if facts is None:
             return None
-        place, now = cwd or facts.known, self._clocks.monotonic()
-        if facts.owner is None or facts.owner_of != place or now - facts.owner_at >= _FACTS_LIFETIME:
-            facts.owner, facts.owner_of, facts.owner_at = self._worktrees.find(place), place, now
+        if facts.owner is None:
+            facts.owner = self._worktrees.find(cwd or facts.known)
         return facts.owner
 
     def busy(self, owner: Worktree) -> bool:
@@ -263,7 +260,8 @@ class Host:
                 case WorkingDirectory():
                     place = directory_of_report(event.value, self._hostname)
                     if place is not None and pane_id in self._facts:
-                        self._facts[pane_id].reported = place
+                        facts = self._facts[pane_id]
+                        facts.reported, facts.owner = place, None
                 case PromptMark():
                     self._marking.add(pane_id)
                     for take in tuple(self._marks.get(pane_id, ())):
