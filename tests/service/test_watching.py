@@ -158,6 +158,32 @@ async def test_a_killed_agent_is_released_and_never_stays_working(
     await watch.until(lambda event: event.HasField("surface_closed"))
 
 
+async def test_evidence_is_bound_to_nobody_from_the_end_of_its_process(
+    service: Service, start: Start, panes: Panes, agents: Agents, folder: Path
+) -> None:
+    """Long before the probe has missed the agent often enough to release it, its process is no one's proof any more."""
+    script = folder / "run"
+    script.write_text(f"set -m\n'{folder}/claude' '{PROGRAM}' '{folder}/screens.json'\ncat", "utf-8")
+    pane = await start(argv=("sh", str(script)))
+    watch = Watch(agents, pane)
+    await tell(panes, pane, "working")
+    await watch.status(WORKING)
+    watcher = service.roster.watcher(pane)
+    assert watcher is not None
+    launch = watcher.presence.launch
+    assert launch is not None
+    assert launch.name == "claude"  # a job of its own, so the shell is not its launch process
+    assert service.roster.facts(pane).generation == launch.generation
+    os.kill(launch.pid, signal.SIGKILL)
+
+    async def reaped() -> bool:
+        return service.prober.table.process(launch.pid) is None
+
+    await until(reaped)
+    assert watcher.presence.launch is not None
+    assert service.roster.facts(pane).generation is None
+
+
 async def test_an_agent_with_a_pushed_status_that_dies_without_a_word_is_released(
     service: Service, start: Start, panes: Panes, agents: Agents, folder: Path
 ) -> None:
@@ -214,6 +240,26 @@ async def test_progress_makes_the_worktree_run(create: Create, panes: Panes) -> 
     await until(running)
     await panes.SendKey(panes_pb2.SendKeyRequest(pane=pane, key="enter"))
     await until(resting)
+
+
+async def test_another_branch_is_shown_soon(create: Create, panes: Panes, folder: Path) -> None:
+    """A branch that is checked out in a pane's folder is its worktree's name within a second or so."""
+    (folder / ".git").mkdir()
+    head = folder / ".git" / "HEAD"
+    head.write_text("ref: refs/heads/one\n", "ascii")
+    await create("cat")
+
+    async def name() -> str:
+        (listed,) = (await panes.ListPanes(panes_pb2.ListPanesRequest())).panes
+        return listed.target.worktree.name
+
+    assert "one" == await name()
+    head.write_text("ref: refs/heads/two\n", "ascii")
+
+    async def shown() -> bool:
+        return await name() == "two"
+
+    await until(shown)
 
 
 async def test_an_attached_focused_terminal_counts_as_viewing(start: Start, panes: Panes, agents: Agents) -> None:
