@@ -78,17 +78,17 @@ async def test_two_observers_are_independent() -> None:
 
 async def test_each_overflows_at_its_own_time() -> None:
     """Observers that stand at different places overflow one after the other, each when it holds the limit."""
-    hub = Hub(encode, capacity=3)
+    hub = Hub(encode, capacity=6)
     observers, lost = [], []
-    for revision in range(8):
-        if revision % 2 == 0 and len(observers) < 3:
+    for revision in range(12):
+        if revision in (0, 2, 4):
             observers.append(hub.subscribe("p", snapshot(revision)))
         hub.publish("p", Removed(revision + 1))
         lost.append([observer.overflow is not None for observer in observers])
     first = [next(number for number, row in enumerate(lost) if row[index : index + 1] == [True]) for index in range(3)]
-    assert [2, 4, 6] == first
+    assert [5, 7, 9] == first
     for observer, start in zip(observers, (0, 2, 4), strict=True):
-        assert [f"Snapshot:{start}", f"Removed:{start + 1}", f"Removed:{start + 2}"] == await drain(observer)
+        assert [f"Snapshot:{start}", *(f"Removed:{start + more}" for more in range(1, 6))] == await drain(observer)
 
 
 async def test_other_panes_events_do_not_arrive() -> None:

@@ -8,7 +8,11 @@ import grpc
 import pytest
 from prowl.v1 import agents_pb2, common_pb2, panes_pb2
 
+from prowl_svc.app import Service
 from prowl_svc.evidence.acquire import pid_domain
+from prowl_svc.evidence.session import Attribution
+from prowl_svc.model.agents import Agent
+from prowl_svc.model.observation import SessionConfidence, SessionRef
 from tests.service.conftest import until
 from tests.service.test_watching import (
     BLOCKED,
@@ -156,6 +160,31 @@ async def test_reading_an_agent(start: Start, panes: Panes, agents: Agents, fold
     )
     assert not found.HasField("blocker")
     assert "RESULT_TOO_LARGE" == (await read(5)).result.error_code
+
+
+async def test_reading_looks_for_a_session_that_looks_have_become_rare_for(
+    service: Service, start: Start, panes: Panes, agents: Agents, folder: Path
+) -> None:
+    """Whoever reads gets the session that can be found now, however long the next look was to be waited for."""
+    pane = await start()
+    watch = Watch(agents, pane)
+    await tell(panes, pane, "working", "idle")
+    await watch.status(DONE)
+    watcher = service.roster.watcher(pane)
+    source = service.roster._env.sessions
+    assert watcher is not None
+    assert watcher.presence.process is not None
+    assert source is not None
+    found = SessionRef(SESSION, None, SessionConfidence.EXACT, "process_log")
+    known = source.resolver._known[Agent.CLAUDE, watcher.presence.process.generation]
+    known.session, known.due = None, float("inf")  # as after many looks in vain
+    source.resolver._attribute = lambda query: Attribution(found)
+
+    async def read() -> bool:
+        answer = await agents.ReadAgent(agents_pb2.ReadAgentRequest(pane=pane))
+        return answer.agent.session.id == SESSION
+
+    await until(read)
 
 
 async def test_a_question_that_is_not_on_the_screen_has_no_text(start: Start, panes: Panes, agents: Agents) -> None:
